@@ -1,0 +1,77 @@
+"""The nouns: plain frozen values and exact integers; no I/O, no clock, no randomness."""
+
+from .amounts import Amounts
+from .budget import Budget
+from .config import Config, QueueShare, TierSettings
+from .errors import ApportionError, BugError, InputError
+from .group import Group
+from .names import GroupKey, NodeName, PodKey, QueueName
+from .namespace import Namespace, ResourceQuota
+from .node import Node, Taint
+from .notes import Reason, Rejected, Violation, Warned
+from .plan import (
+    Admission,
+    Bind,
+    Eviction,
+    Held,
+    Nomination,
+    Plan,
+    QueueRow,
+    Settled,
+    SolverRow,
+    TierRow,
+)
+from .pod import Pod, PodState
+from .podspec import HostPort, PodSpec, PodTerm, SpreadConstraint, Toleration
+from .queue import UNLIMITED, Queue, QueueState
+from .selector import LabelSelector, NodeSelectorTerm, Requirement
+from .snapshot import Snapshot, snapshot_of
+
+__all__ = [
+    "UNLIMITED",
+    "Admission",
+    "Amounts",
+    "ApportionError",
+    "Bind",
+    "Budget",
+    "BugError",
+    "Config",
+    "Eviction",
+    "Group",
+    "GroupKey",
+    "Held",
+    "HostPort",
+    "InputError",
+    "LabelSelector",
+    "Namespace",
+    "Node",
+    "NodeName",
+    "NodeSelectorTerm",
+    "Nomination",
+    "Plan",
+    "Pod",
+    "PodKey",
+    "PodSpec",
+    "PodState",
+    "PodTerm",
+    "Queue",
+    "QueueName",
+    "QueueRow",
+    "QueueShare",
+    "QueueState",
+    "Reason",
+    "Rejected",
+    "Requirement",
+    "ResourceQuota",
+    "Settled",
+    "Snapshot",
+    "SolverRow",
+    "SpreadConstraint",
+    "Taint",
+    "TierRow",
+    "TierSettings",
+    "Toleration",
+    "Violation",
+    "Warned",
+    "snapshot_of",
+]

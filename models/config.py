@@ -1,0 +1,71 @@
+"""The configuration of a cycle: every setting with its default, unit and reason."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from .value import Value, to_json
+
+Packing = Literal["binpack", "spread", "fragmentation"]
+Engine = Literal["auto", "greedy"]
+Within = Literal["groups", "namespaces", "users"]
+
+
+class QueueShare(Value, frozen=True):
+    """What our own configuration says about a queue, beside the Queue object."""
+
+    within: Within = "groups"
+    """Between whom the queue's share is divided fairly."""
+    capability_percent: Mapping[str, int] = {}
+    """Limit per resource, in percent of the cluster (0 to 100); the Queue's own limit stays."""
+    deserved_percent: Mapping[str, int] = {}
+    """Due per resource, in percent of the cluster; replaces the Queue's own."""
+    guarantee_percent: Mapping[str, int] = {}
+    """Kept per resource, in percent of the cluster; replaces the Queue's own."""
+    namespaces: tuple[str, ...] | None = None
+    """Namespaces that may use the queue; None: as the Queue object says, else all."""
+
+
+class TierSettings(Value, frozen=True):
+    """How the objective is cut into tiers."""
+
+    slices: int = 8
+    """Slices of fill position that share out what is inside entitlements (1 to 64)."""
+    packing: Packing = "binpack"
+    """Whether used nodes are filled first, or load is spread, or large holes are kept."""
+
+
+class Config(Value, frozen=True):
+    """Settings of one cycle."""
+
+    budget_ms: int = 5000
+    """Time for one plan, from the snapshot in memory to the verified plan."""
+    seed: int = 1
+    """Seed of every random choice."""
+    deterministic: bool = False
+    """One worker, deterministic limits, no clock in the answer: same input, same bytes."""
+    engine: Engine = "auto"
+    """``greedy`` leaves the solver out."""
+    workers: int = 2
+    """Threads of CP-SAT; two suit two cores best."""
+    memory_limit_mib: int = 4096
+    """Address space that the solver process may take before it is stopped."""
+    off: tuple[str, ...] = ()
+    """Names of rules that are left out."""
+    options: Mapping[str, Mapping[str, Any]] = {}
+    """Options by rule name."""
+    tiers: TierSettings = TierSettings()
+    queues: Mapping[str, QueueShare] = {}
+    """Settings by queue name."""
+    literal_deserved: bool = False
+    """A resource that a queue does not name in ``deserved`` is due to it as 0 (as in Volcano)."""
+    priority_everywhere: bool = False
+    """Priority counts across queues, not only inside one."""
+    grace_s: int = 60
+    """How long a running gang may stay below its minimum before it is given up."""
+    overcommit_percent: int = 120
+    """How much of the cluster groups without pods may reserve, in percent of what is free."""
+
+    @property
+    def digest(self) -> str:
+        return "sha256:" + hashlib.sha256(to_json(self)).hexdigest()

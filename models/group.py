@@ -1,0 +1,50 @@
+"""A group: a PodGroup of whatever dialect, or what stands for it (a plain pod: a group of one)."""
+
+from collections.abc import Mapping
+
+from .amounts import Amounts
+from .names import GroupKey, QueueName
+from .notes import Reason
+from .value import Value
+
+
+class Group(Value, frozen=True):
+    """Runs with its minimum or not at all; members above the minimum are elastic."""
+
+    namespace: str
+    name: str
+    queue: QueueName
+    minimum: int = 1
+    """minMember as written; see :attr:`effective_minimum`."""
+    role_minimum: Mapping[str, int] = {}
+    priority: int = 0
+    preemptable: bool = True
+    may_preempt: bool = True
+    created_s: int = 0
+    min_resources: Amounts | None = None
+    """What is reserved for the group while its pods do not exist yet."""
+    admitted: bool = False
+    """Already let in without pods (Volcano's phase Inqueue): its min_resources count."""
+    asks_admission: bool = False
+    """A group object without pods that waits to be let in (Volcano's phase Pending)."""
+    implicit: bool = False
+    """Made up for a plain pod."""
+    broken_since_s: int | None = None
+    source: str = ""
+    """Which kind of object declared it, for messages: "PodGroup", "Workload", "Pod", ..."""
+    user: str = ""
+    hold: tuple[Reason, ...] = ()
+    """Reasons found at the door that keep the group from starting."""
+
+    def __post_init__(self) -> None:
+        if self.minimum < 0:
+            raise ValueError(f"group {self.key}: minimum must be at least 0, got {self.minimum}")
+
+    @property
+    def key(self) -> GroupKey:
+        return GroupKey(f"{self.namespace}/{self.name}")
+
+    @property
+    def effective_minimum(self) -> int:
+        """The larger of the minimum and the sum of the roles' minima."""
+        return max(self.minimum, sum(self.role_minimum.values()))

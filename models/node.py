@@ -1,0 +1,37 @@
+"""A node: what it offers and what it says about itself."""
+
+from collections.abc import Mapping
+
+from .amounts import ZERO, Amounts
+from .names import NodeName
+from .value import Value
+
+
+class Taint(Value, frozen=True, order=True):
+    """A mark that pods must tolerate."""
+
+    key: str
+    effect: str
+    value: str = ""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+        )
+
+
+class Node(Value, frozen=True):
+    """Allocatable amounts (pods included), labels, taints and whether it takes new pods."""
+
+    name: NodeName
+    allocatable: Amounts = ZERO
+    labels: Mapping[str, str] = {}
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    ready: bool = True
+    created_s: int = 0
+
+    @property
+    def takes_pods(self) -> bool:
+        """Say whether the node is neither cordoned nor not ready."""
+        return self.ready and not self.unschedulable

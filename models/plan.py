@@ -1,0 +1,166 @@
+"""A plan: what starts where, who is evicted for whom, who waits and why, and how good that is.
+
+A plan never applies itself. Its JSON (camelCase keys) is public and stable; see docs/formats.md.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from .amounts import ZERO, Amounts
+from .names import GroupKey, NodeName, PodKey
+from .notes import Reason, Rejected, Warned
+from .snapshot import API_VERSION
+from .value import Value, from_data, to_data, to_json
+
+KIND = "Plan"
+
+
+class Bind(Value, frozen=True, order=True):
+    """A pod that starts now."""
+
+    pod: PodKey
+    group: GroupKey
+    node: NodeName
+
+
+class Nomination(Value, frozen=True, order=True):
+    """A pod that is promised a place, once evicted or terminating pods are gone from it."""
+
+    pod: PodKey
+    group: GroupKey
+    node: NodeName
+
+
+class Eviction(Value, frozen=True):
+    """A running pod that makes room; ``for`` is empty where a broken gang is given up."""
+
+    pod: PodKey
+    group: GroupKey
+    node: NodeName
+    beneficiaries: tuple[GroupKey, ...] = ()
+    reason: str = ""
+    cost: Mapping[str, int] = {}
+    """priority, gangBroken (0 or 1), lostDeviceSeconds, ageSeconds."""
+
+
+class Admission(Value, frozen=True, order=True):
+    """A group without pods that is let in: its minResources count until its pods come."""
+
+    group: GroupKey
+    reserved: Amounts = ZERO
+
+
+class Held(Value, frozen=True):
+    """A group that wants more than it gets, and why."""
+
+    group: GroupKey
+    pods: tuple[PodKey, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+
+
+class QueueRow(Value, frozen=True, omit_defaults=False):
+    """A queue after the plan. Amounts in canonical units."""
+
+    name: str
+    allocated: Amounts
+    deserved: Mapping[str, int]
+    entitlement: Amounts
+    dominant_share: float
+    parent: str | None = None
+
+
+class TierRow(Value, frozen=True, omit_defaults=False):
+    """One tier of the objective: what was reached and what cannot be surpassed."""
+
+    tier: int
+    name: str
+    unit: str
+    sense: Literal["max", "min"]
+    value: int
+    bound: int | None
+    gap: float | None
+
+
+class SolverRow(Value, frozen=True, omit_defaults=False):
+    """How the answer was found."""
+
+    engine: Literal["exact", "improve", "greedy"] = "greedy"
+    status: Literal["optimal", "feasible", "fallback"] = "feasible"
+    gap: float | None = None
+    """The worst gap of the repair and admission tiers."""
+    order_proven: bool = False
+    wall_seconds: float | None = None
+    seed: int = 1
+    detail: str = ""
+    """Why the engine is what it is, where that is not plain: "child killed at 1.0 s"."""
+
+
+class Settled(Value, frozen=True, omit_defaults=False):
+    """What a pretend cluster came to rest at: pod to place, one entry per eviction."""
+
+    cycles: int
+    stable: bool
+    running: Mapping[PodKey, Mapping[str, Any]]
+    evicted: tuple[PodKey, ...]
+
+
+class Plan(Value, frozen=True, omit_defaults=False):
+    """The answer of one cycle."""
+
+    snapshot: str
+    """Digest of the snapshot it was made for."""
+    config: str
+    binds: tuple[Bind, ...] = ()
+    evictions: tuple[Eviction, ...] = ()
+    nominations: tuple[Nomination, ...] = ()
+    admissions: tuple[Admission, ...] = ()
+    held: tuple[Held, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+    queues: tuple[QueueRow, ...] = ()
+    objective: tuple[TierRow, ...] = ()
+    settled: Settled | None = None
+    solver: SolverRow = SolverRow()
+
+    @property
+    def places(self) -> dict[PodKey, NodeName]:
+        """Node of every pod that the plan starts, now or once its place is free."""
+        return {x.pod: x.node for x in (*self.binds, *self.nominations)}
+
+    @property
+    def digest(self) -> str:
+        return "sha256:" + hashlib.sha256(to_json(_body(self))).hexdigest()
+
+
+def _body(plan: Plan) -> dict[str, Any]:
+    body: dict[str, Any] = to_data(plan)
+    body = {k: v for k, v in body.items() if v is not None}
+    for e in body["evictions"]:
+        e["for"] = e.pop("beneficiaries", [])
+    return body
+
+
+def to_document(plan: Plan) -> dict[str, Any]:
+    """Return the public JSON document, with its digest."""
+    return {"apiVersion": API_VERSION, "kind": KIND, "digest": plan.digest, **_body(plan)}
+
+
+def from_document(data: Mapping[str, Any]) -> Plan:
+    """Read a plan's document; unknown keys are passed over.
+
+    Raises
+    ------
+    ValueError
+        With the path of what cannot be read.
+    """
+    body = {k: v for k, v in data.items() if k not in ("apiVersion", "kind", "digest")}
+    body.setdefault("snapshot", "")
+    body.setdefault("config", "")
+    evictions = body.get("evictions", [])
+    if isinstance(evictions, list | tuple):
+        body["evictions"] = [
+            {**e, "beneficiaries": e.get("for", [])} if isinstance(e, dict) else e
+            for e in evictions
+        ]
+    return from_data(body, Plan)

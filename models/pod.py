@@ -1,0 +1,79 @@
+"""A pod of the snapshot: ours or foreign, and where it stands."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from .amounts import Amounts
+from .names import GroupKey, NodeName, PodKey
+from .podspec import PodSpec
+from .value import Value
+
+
+class PodState(StrEnum):
+    """Where a pod stands in its life."""
+
+    PENDING = "pending"
+    """Has no node and may be given one."""
+    GATED = "gated"
+    """Has no node and scheduling gates: left alone until they are gone."""
+    RUNNING = "running"
+    """Has a node and holds its requests there (bound pods included)."""
+    TERMINATING = "terminating"
+    """Has a node and a deletion timestamp: holds its requests until it is gone."""
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+
+
+class Pod(Value, frozen=True):
+    """One pod. Times are whole seconds since 1970; priorities as in PriorityClass."""
+
+    namespace: str
+    name: str
+    spec: PodSpec
+    state: PodState
+    group: GroupKey | None = None
+    """None for foreign pods, which are fixed."""
+    role: str = ""
+    node: NodeName | None = None
+    nominated: NodeName | None = None
+    labels: Mapping[str, str] = {}
+    priority: int = 0
+    may_preempt: bool = True
+    preemptable: bool = True
+    critical: bool = False
+    """System-critical class or namespace kube-system: never a victim."""
+    task_priority: int = 0
+    """Order inside the group, higher first (Volcano's task priority)."""
+    created_s: int = 0
+    started_s: int | None = None
+    protected_until_s: int | None = None
+    """Cooling down until then: no victim before."""
+    gates: tuple[str, ...] = ()
+    uid: str = ""
+    owner: str = ""
+    """``Kind/name`` of the controller; "" for a pod that nothing would bring back."""
+    user: str = ""
+    scheduler: str = ""
+
+    def __post_init__(self) -> None:
+        on_node = self.state in (PodState.RUNNING, PodState.TERMINATING)
+        if on_node and self.node is None:
+            raise ValueError(f"pod {self.key}: state {self.state} needs a node")
+
+    @property
+    def key(self) -> PodKey:
+        return PodKey(f"{self.namespace}/{self.name}")
+
+    @property
+    def ours(self) -> bool:
+        return self.group is not None
+
+    @property
+    def holds(self) -> bool:
+        """Say whether the pod holds its requests on its node."""
+        return self.state in (PodState.RUNNING, PodState.TERMINATING)
+
+    @property
+    def footprint(self) -> Amounts:
+        """Requests and the pod slot."""
+        return self.spec.requests.plus({"pods": 1})

@@ -1,0 +1,102 @@
+"""What placement rules see of a pod besides labels and namespace; equal specs are one object."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from .amounts import ZERO, Amounts
+from .selector import LabelSelector, NodeSelectorTerm
+from .value import Value
+
+Effect = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+
+
+class Toleration(Value, frozen=True, order=True):
+    """Which taints a pod bears; an empty key with Exists bears all, an empty effect any effect."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+
+class HostPort(Value, frozen=True, order=True):
+    """A port on the host; address 0.0.0.0 clashes with every address."""
+
+    port: int
+    protocol: str = "TCP"
+    address: str = "0.0.0.0"
+
+    def clashes(self, other: "HostPort") -> bool:
+        wild = "0.0.0.0" in (self.address, other.address)
+        return (self.port, self.protocol) == (other.port, other.protocol) and (
+            wild or self.address == other.address
+        )
+
+
+class PodTerm(Value, frozen=True):
+    """One term of pod affinity or anti-affinity, its namespaces already resolved.
+
+    ``namespaces`` None means every namespace. matchLabelKeys and mismatchLabelKeys are already
+    merged into the selector; a term whose selector is absent matches nothing (``selector`` None).
+    """
+
+    topology_key: str
+    selector: LabelSelector | None
+    namespaces: frozenset[str] | None
+
+    def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        if self.selector is None:
+            return False
+        return (self.namespaces is None or namespace in self.namespaces) and self.selector.matches(
+            labels
+        )
+
+
+class SpreadConstraint(Value, frozen=True):
+    """A topology spread constraint; matchLabelKeys are already merged into the selector."""
+
+    max_skew: int
+    topology_key: str
+    hard: bool
+    selector: LabelSelector | None
+    min_domains: int = 1
+    honor_affinity: bool = True
+    honor_taints: bool = False
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        return self.selector is not None and self.selector.matches(labels)
+
+
+class PodSpec(Value, frozen=True):
+    """Requests (as the kubelet sums them, without ``pods``) and every wish about the place."""
+
+    requests: Amounts = ZERO
+    node_selector: tuple[tuple[str, str], ...] = ()
+    node_affinity: tuple[NodeSelectorTerm, ...] | None = None
+    """Required terms, any of which suffices; None: no requirement; empty: no node matches."""
+    preferred_nodes: tuple[tuple[int, NodeSelectorTerm], ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    host_ports: tuple[HostPort, ...] = ()
+    affinity: tuple[PodTerm, ...] = ()
+    anti_affinity: tuple[PodTerm, ...] = ()
+    preferred_affinity: tuple[tuple[int, PodTerm], ...] = ()
+    preferred_anti_affinity: tuple[tuple[int, PodTerm], ...] = ()
+    spread: tuple[SpreadConstraint, ...] = ()
+    extras: tuple[tuple[str, str], ...] = ()
+    """Annotations that rules read, sorted: rules of installed packages find theirs here."""
+
+    @property
+    def best_effort(self) -> bool:
+        """Say whether the pod asks for nothing: it takes a pod slot only."""
+        return not self.requests
+
+    @property
+    def sees_pods(self) -> bool:
+        """Say whether where other pods are matters to this one."""
+        return bool(
+            self.affinity
+            or self.anti_affinity
+            or self.spread
+            or self.preferred_affinity
+            or self.preferred_anti_affinity
+        )

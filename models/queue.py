@@ -1,0 +1,44 @@
+"""A queue of the tree: what it may take, what it is due, what is kept for it."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from .amounts import ZERO, Amounts
+from .names import QueueName
+from .notes import Reason
+from .value import Value
+
+UNLIMITED = 1 << 62
+"""An amount without limit; larger than any sum that Kubernetes can express."""
+
+ROOT = QueueName("root")
+
+
+class QueueState(StrEnum):
+    """Only an open queue starts work."""
+
+    OPEN = "Open"
+    CLOSED = "Closed"
+    CLOSING = "Closing"
+    UNKNOWN = "Unknown"
+
+
+class Queue(Value, frozen=True):
+    """One queue. A resource missing in ``capability`` is not limited there."""
+
+    name: QueueName
+    parent: QueueName | None = None
+    """None: directly below the root."""
+    weight: int = 1
+    priority: int = 0
+    capability: Mapping[str, int] = {}
+    deserved: Mapping[str, int] = {}
+    """A named 0 is kept: it means that nothing is due. UNLIMITED is allowed."""
+    guarantee: Amounts = ZERO
+    reclaimable: bool = True
+    state: QueueState = QueueState.OPEN
+    namespaces: frozenset[str] | None = None
+    """Namespaces that may use the queue; None: all."""
+    created_s: int = 0
+    hold: tuple[Reason, ...] = ()
+    """Reasons found at the door (a cycle of parents) that keep its groups from starting."""

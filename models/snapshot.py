@@ -1,0 +1,180 @@
+"""A snapshot: everything that a scheduling cycle may know, as one frozen value.
+
+Canonical order: nodes, pods, groups, queues by key. ``digest`` names the content: two snapshots of
+equal content have equal digests, wherever and whenever they were read.
+"""
+
+import gzip
+import hashlib
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from .budget import Budget
+from .errors import InputError
+from .group import Group
+from .names import GroupKey, PodKey
+from .namespace import Namespace, ResourceQuota
+from .node import Node
+from .notes import Rejected, Warned
+from .pod import Pod
+from .podspec import PodSpec
+from .queue import Queue
+from .value import Value, from_data, from_json, to_data, to_json
+
+API_VERSION = "apportion.dev/v1alpha1"
+KIND = "Snapshot"
+
+
+class Snapshot(Value, frozen=True, weakref=True, dict=True):
+    """Nodes, pods, groups, queues and what bounds them, at one moment.
+
+    Building one sorts nothing: use :func:`snapshot_of`.
+    """
+
+    taken_at_s: int = 0
+    """Seconds since 1970; every age is computed from it, never from the clock."""
+    nodes: tuple[Node, ...] = ()
+    pods: tuple[Pod, ...] = ()
+    groups: tuple[Group, ...] = ()
+    queues: tuple[Queue, ...] = ()
+    budgets: tuple[Budget, ...] = ()
+    namespaces: tuple[Namespace, ...] = ()
+    quotas: tuple[ResourceQuota, ...] = ()
+    nominations: tuple[tuple[PodKey, str], ...] = ()
+    """(pod, node) promised by the cycle before; kept where nothing speaks against it."""
+    scheduler_names: tuple[str, ...] = ("apportion",)
+    counted: Mapping[str, int] = {}
+    """Objects of kinds that this version reads past, by kind."""
+    rejected: tuple[Rejected, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+
+    def group(self, key: GroupKey) -> Group:
+        return self.groups_by_key[key]
+
+    @property
+    def groups_by_key(self) -> Mapping[GroupKey, Group]:
+        return _cached(self, "groups_by_key", lambda: {g.key: g for g in self.groups})
+
+    @property
+    def pods_by_key(self) -> Mapping[PodKey, Pod]:
+        return _cached(self, "pods_by_key", lambda: {p.key: p for p in self.pods})
+
+    @property
+    def pods_by_group(self) -> Mapping[GroupKey, tuple[Pod, ...]]:
+        return _cached(self, "pods_by_group", lambda: _by_group(self.pods))
+
+    @property
+    def nodes_by_name(self) -> Mapping[str, Node]:
+        return _cached(self, "nodes_by_name", lambda: {n.name: n for n in self.nodes})
+
+    @property
+    def queues_by_name(self) -> Mapping[str, Queue]:
+        return _cached(self, "queues_by_name", lambda: {q.name: q for q in self.queues})
+
+    @property
+    def digest(self) -> str:
+        """``sha256:`` and the hash of the canonical JSON."""
+        return _cached(self, "digest", lambda: "sha256:" + hashlib.sha256(write(self)).hexdigest())
+
+
+def _cached(snapshot: Snapshot, name: str, make: Any) -> Any:
+    memo = snapshot.__dict__
+    key = "_" + name
+    if key not in memo:
+        memo[key] = make()
+    return memo[key]
+
+
+def _by_group(pods: tuple[Pod, ...]) -> dict[GroupKey, tuple[Pod, ...]]:
+    out: dict[GroupKey, list[Pod]] = {}
+    for p in pods:
+        if p.group is not None:
+            out.setdefault(p.group, []).append(p)
+    return {g: tuple(ps) for g, ps in out.items()}
+
+
+def snapshot_of(**fields: Any) -> Snapshot:
+    """Build a snapshot in canonical order.
+
+    Raises
+    ------
+    ValueError
+        If two nodes, pods, groups or queues share a key, or a pod names an unknown group.
+    """
+    for name, key in (
+        ("nodes", lambda n: n.name),
+        ("pods", lambda p: p.key),
+        ("groups", lambda g: g.key),
+        ("queues", lambda q: q.name),
+        ("budgets", lambda b: b.key),
+        ("namespaces", lambda n: n.name),
+        ("quotas", lambda q: q.key),
+    ):
+        values = sorted(fields.get(name, ()), key=key)
+        for a, b in itertools.pairwise(values):
+            if key(a) == key(b):
+                raise ValueError(f"{name}: two share the name {key(a)}")
+        fields[name] = tuple(values)
+    fields["nominations"] = tuple(sorted(fields.get("nominations", ())))
+    known = {g.key for g in fields["groups"]}
+    for p in fields["pods"]:
+        if p.group is not None and p.group not in known:
+            raise ValueError(f"pod {p.key}: group {p.group} is not in the snapshot")
+    return Snapshot(**fields)
+
+
+def write(snapshot: Snapshot) -> bytes:
+    """Return the canonical JSON. Equal pod specs are written once, in a table."""
+    index: dict[PodSpec, int] = {}
+    pods = []
+    for p in snapshot.pods:
+        data = to_data(p)
+        data["spec"] = index.setdefault(p.spec, len(index))
+        pods.append(data)
+    body = to_data(snapshot)
+    body["pods"] = pods
+    body["specs"] = [to_data(s) for s in index]
+    return to_json({"apiVersion": API_VERSION, "kind": KIND, **body})
+
+
+def read(data: bytes) -> Snapshot:
+    """Read what :func:`write` wrote, gzipped or not.
+
+    Raises
+    ------
+    InputError
+        If it is no snapshot, or of another version.
+    """
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    return from_document(from_json(data, dict[str, Any]))
+
+
+def from_document(body: dict[str, Any]) -> Snapshot:
+    """Read a snapshot from its parsed JSON."""
+    if (body.get("apiVersion"), body.get("kind")) != (API_VERSION, KIND):
+        raise InputError(
+            f"not a snapshot of this version: apiVersion {body.get('apiVersion')!r}, "
+            f"kind {body.get('kind')!r}; expected {API_VERSION} {KIND}"
+        )
+    body = dict(body)
+    try:
+        specs = [from_data(s, PodSpec) for s in body.pop("specs", [])]
+        pods = []
+        for raw in body.pop("pods", []):
+            spec = specs[raw["spec"]]
+            pod = from_data({**raw, "spec": {}}, Pod)
+            pods.append(_with_spec(pod, spec))
+        rest = from_data(
+            {k: v for k, v in body.items() if k not in ("apiVersion", "kind")}, Snapshot
+        )
+    except (KeyError, IndexError, TypeError, ValueError) as e:
+        raise InputError(f"not a readable snapshot: {e}") from e
+    return replace(rest, pods=tuple(pods))
+
+
+def _with_spec(pod: Pod, spec: PodSpec) -> Pod:
+    return replace(pod, spec=spec)
