@@ -1,0 +1,352 @@
+"""A snapshot in numbers: pods, groups, nodes and queues as indices, amounts as vectors.
+
+Readings of the contract that are fixed here:
+
+* A group that needs nobody (minimum 0, or enough members succeeded) is whole, has no minimum, and
+  all its members are elastic.
+* Terminating pods, foreign ones too, are gone: a plan is judged by the state it ends in.
+* A running group whose queue is missing or has children stands in a leaf of its own there
+  (a *stray*): nothing is due to it, weight 0, reclaimable.
+* Every queue on the way to the root must be open, without hold, and admit the namespace.
+* Percentages of the configuration are of the capacity C, rounded down.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from apportion.models import Config, Group, Node, Pod, PodState, Queue, QueueState, Snapshot
+from oracle.amount import Vec, plus
+
+NEW, WHOLE, BROKEN = "new", "whole", "broken"
+ROOT = -1
+
+
+class Cluster:
+    """The snapshot and the configuration, compiled once."""
+
+    def __init__(self, snapshot: Snapshot, config: Config) -> None:
+        self.snapshot, self.config = snapshot, config
+        self.nodes: tuple[Node, ...] = snapshot.nodes
+        self.node_index: dict[str, int] = {n.name: i for i, n in enumerate(self.nodes)}
+        self.pods: tuple[Pod, ...] = snapshot.pods
+        self.pod_index: dict[str, int] = {p.key: i for i, p in enumerate(self.pods)}
+        self.groups: tuple[Group, ...] = snapshot.groups
+        self.group_index = {g.key: i for i, g in enumerate(self.groups)}
+        self.resources = _resources(snapshot)
+        self.slot = len(self.resources)
+        """Index of the pod slot, after the resources proper."""
+        self.zero: Vec = (0,) * (self.slot + 1)
+        self.size = [self.vector(p.footprint) for p in self.pods]
+        self.asks = [self.asked(v) for v in self.size]
+        self.allocatable = [self.vector(n.allocatable) for n in self.nodes]
+        self.capacity = self.sum_of(
+            v for v, n in zip(self.allocatable, self.nodes, strict=True) if n.takes_pods
+        )
+        self._read_pods()
+        self._read_queues()
+        self._read_groups()
+        self._read_places()
+
+    def vector(self, amounts: Mapping[str, int]) -> Vec:
+        return tuple(amounts.get(r, 0) for r in (*self.resources, "pods"))
+
+    def asked(self, size: Vec) -> tuple[int, ...]:
+        """Resources proper of which the size asks anything."""
+        return tuple(r for r in range(self.slot) if size[r] > 0)
+
+    def sum_of(self, parts: Iterable[Vec]) -> Vec:
+        out = self.zero
+        for v in parts:
+            out = plus(out, v)
+        return out
+
+    # pods
+
+    def _read_pods(self) -> None:
+        self.group_of = [
+            self.group_index[p.group] if p.group is not None else -1 for p in self.pods
+        ]
+        self.node_of = [self.node_index.get(p.node or "", -1) for p in self.pods]
+        running = [i for i, p in enumerate(self.pods) if p.state is PodState.RUNNING]
+        self.ours = frozenset(i for i in running if self.group_of[i] >= 0)
+        self.sitting = tuple(i for i in running if self.node_of[i] >= 0)
+        """Running pods on known nodes, ours and foreign."""
+        now = self.snapshot.taken_at_s
+        self.evictable = frozenset(
+            i
+            for i in self.ours
+            if self.pods[i].preemptable
+            and self.groups[self.group_of[i]].preemptable
+            and not self.pods[i].critical
+            and (self.pods[i].protected_until_s or now) <= now
+        )
+        self.fixed_for_good = frozenset(
+            i
+            for i, p in enumerate(self.pods)
+            if p.group is not None
+            and not (p.preemptable and self.groups[self.group_of[i]].preemptable)
+        )
+        """Pods of ours that are not preemptable, running or not."""
+        self.weight_of_victim = [
+            max(p.priority, self.groups[g].priority) if g >= 0 else p.priority
+            for p, g in zip(self.pods, self.group_of, strict=True)
+        ]
+        self.budgets_of = [
+            tuple(b for b, budget in enumerate(self.snapshot.budgets) if budget.covers(p))
+            for p in self.pods
+        ]
+        self.nominated = frozenset(
+            self.pod_index[k] for k, _ in self.snapshot.nominations if k in self.pod_index
+        )
+
+    # queues
+
+    def _read_queues(self) -> None:
+        self.queues: list[Queue] = list(self.snapshot.queues)
+        known: dict[str, int] = {q.name: i for i, q in enumerate(self.queues)}
+        self.parent = [known.get(q.parent or "", ROOT) for q in self.queues]
+        for q in range(len(self.queues)):
+            if _is_on_cycle(q, self.parent):
+                self.parent[q] = ROOT
+        inner = set(self.parent)
+        self.stray: set[int] = set()
+        self.queue_of: list[int] = []
+        strays: dict[str, int] = {}
+        for g in self.groups:
+            q = known.get(g.queue, ROOT)
+            if q == ROOT or q in inner:
+                if g.queue not in strays:
+                    strays[g.queue] = len(self.queues)
+                    self.stray.add(len(self.queues))
+                    self.queues.append(Queue(g.queue, weight=0))
+                    self.parent.append(q)
+                q = strays[g.queue]
+            self.queue_of.append(q)
+        self.children: dict[int, list[int]] = {q: [] for q in range(ROOT, len(self.queues))}
+        for q, p in enumerate(self.parent):
+            self.children[p].append(q)
+        self.path = [self._path(q) for q in range(len(self.queues))]
+        """From the queue itself to its ancestor below the root."""
+        shares = [self.config.queues.get(q.name) for q in self.queues]
+        self.capability: list[dict[int, int]] = []
+        self.deserved: list[dict[int, int]] = []
+        self.own_guarantee: list[Vec] = []
+        for q, queue in enumerate(self.queues):
+            s = None if q in self.stray else shares[q]
+            self.capability.append(
+                self._named(queue.capability, s.capability_percent if s else {}, lower=True)
+            )
+            self.deserved.append(self._named(queue.deserved, s.deserved_percent if s else {}))
+            guarantee = self._named(queue.guarantee, s.guarantee_percent if s else {})
+            self.own_guarantee.append((*(guarantee.get(r, 0) for r in range(self.slot)), 0))
+        self.within = ["groups" if s is None else s.within for s in shares]
+        self.namespaces = [
+            queue.namespaces if s is None or s.namespaces is None else frozenset(s.namespaces)
+            for queue, s in zip(self.queues, shares, strict=True)
+        ]
+
+    def _path(self, q: int) -> tuple[int, ...]:
+        out = []
+        while q != ROOT:
+            out.append(q)
+            q = self.parent[q]
+        return tuple(out)
+
+    def _named(
+        self, own: Mapping[str, int], percent: Mapping[str, int], lower: bool = False
+    ) -> dict[int, int]:
+        index = {r: i for i, r in enumerate((*self.resources, "pods"))}
+        out = {index[r]: v for r, v in own.items()}
+        for r, share in percent.items():
+            if r in index:
+                amount = self.capacity[index[r]] * share // 100
+                out[index[r]] = min(amount, out.get(index[r], amount)) if lower else amount
+        return out
+
+    def branches(self, a: int, b: int) -> tuple[int, int]:
+        """Return the children of the lowest common ancestor towards two different leaves."""
+        up_a, up_b = self.path[a][::-1], self.path[b][::-1]
+        i = 0
+        while up_a[i] == up_b[i]:
+            i += 1
+        return up_a[i], up_b[i]
+
+    # groups
+
+    def _read_groups(self) -> None:
+        n = len(self.groups)
+        members: list[list[int]] = [[] for _ in range(n)]
+        for i, g in enumerate(self.group_of):
+            if g >= 0:
+                members[g].append(i)
+        self.running: list[tuple[int, ...]] = []
+        self.pending: list[tuple[int, ...]] = []
+        self.need: list[int] = []
+        self.role_need: list[dict[str, int]] = []
+        for g, group in enumerate(self.groups):
+            ranked = sorted(members[g], key=self.rank)
+            by_state = {s: tuple(i for i in ranked if self.pods[i].state is s) for s in PodState}
+            self.running.append(by_state[PodState.RUNNING])
+            self.pending.append(by_state[PodState.PENDING])
+            done = by_state[PodState.SUCCEEDED]
+            self.need.append(max(0, group.effective_minimum - len(done)))
+            done_of = [self.pods[i].role for i in done]
+            self.role_need.append(
+                {r: max(0, k - done_of.count(r)) for r, k in sorted(group.role_minimum.items())}
+            )
+        self.state = [self._state(g) for g in range(n)]
+        self.held = [self._held(g) for g in range(n)]
+        now, grace = self.snapshot.taken_at_s, self.config.grace_s
+        self.grace_over = [
+            g.broken_since_s is None or now - g.broken_since_s >= grace for g in self.groups
+        ]
+
+    def rank(self, pod: int) -> tuple[int, int, str, str]:
+        p = self.pods[pod]
+        return (-p.task_priority, p.created_s, p.name, p.namespace)
+
+    def needs_nobody(self, g: int) -> bool:
+        return self.need[g] == 0 and not any(self.role_need[g].values())
+
+    def satisfies(self, g: int, pods: Iterable[int]) -> bool:
+        """Say whether these members reach what the group needs, in total and per role."""
+        roles = [self.pods[i].role for i in pods]
+        return len(roles) >= self.need[g] and all(
+            roles.count(r) >= k for r, k in self.role_need[g].items()
+        )
+
+    def minimum_of(self, g: int, members: Iterable[int]) -> tuple[int, ...]:
+        """Pick the minimum from the members in their order: each role's need, then the rest."""
+        members = list(members)
+        chosen: list[int] = []
+        for role, k in self.role_need[g].items():
+            chosen += [i for i in members if self.pods[i].role == role][:k]
+        rest = [i for i in members if i not in chosen]
+        return tuple(chosen + rest[: max(0, self.need[g] - len(chosen))])
+
+    def _state(self, g: int) -> str:
+        if self.satisfies(g, self.running[g]):
+            return WHOLE
+        return BROKEN if self.running[g] else NEW
+
+    def _held(self, g: int) -> str:
+        group, leaf = self.groups[g], self.queue_of[g]
+        if group.hold:
+            return "the group is on hold"
+        if leaf in self.stray:
+            return f"queue {group.queue} is missing or no leaf"
+        for q in self.path[leaf]:
+            queue, allowed = self.queues[q], self.namespaces[q]
+            if queue.state is not QueueState.OPEN:
+                return f"queue {queue.name} is {queue.state}"
+            if queue.hold:
+                return f"queue {queue.name} is on hold"
+            if allowed is not None and group.namespace not in allowed:
+                return f"queue {queue.name} does not admit namespace {group.namespace}"
+        return ""
+
+    # places
+
+    def _read_places(self) -> None:
+        self.allowed: dict[int, tuple[int, ...]] = {}
+        """Nodes of each pending pod by the rules that concern one pod and one node."""
+        by_spec: dict[int, tuple[int, ...]] = {}
+        for g in range(len(self.groups)):
+            for i in self.pending[g]:
+                spec = id(self.pods[i].spec)
+                if spec not in by_spec:
+                    by_spec[spec] = tuple(
+                        n for n, node in enumerate(self.nodes) if not refusal(self.pods[i], node)
+                    )
+                self.allowed[i] = by_spec[spec]
+        self.base = [self.zero] * len(self.nodes)
+        """What sits on each node now."""
+        for i in self.sitting:
+            self.base[self.node_of[i]] = plus(self.base[self.node_of[i]], self.size[i])
+        kinds: dict[object, int] = {}
+        keys = _label_keys(self.snapshot)
+        self.kind: dict[int, int] = {}
+        """Interchangeable pending pods have one kind."""
+        for i in self.allowed:
+            p = self.pods[i]
+            mark = (
+                self.group_of[i],
+                p.role,
+                p.spec,
+                tuple(sorted((k, v) for k, v in p.labels.items() if k in keys)),
+                (p.namespace, p.priority, p.preemptable, p.critical, p.protected_until_s),
+                i in self.nominated,
+            )
+            self.kind[i] = kinds.setdefault(mark, len(kinds))
+        self.social = any(
+            p.spec.host_ports or p.spec.affinity or p.spec.anti_affinity or p.spec.spread
+            for p in self.pods
+        )
+        """Some pod cares about who else is where."""
+
+
+def refusal(pod: Pod, node: Node) -> str:
+    """Say why the pod may never run on the node, whatever else is there; empty: it may."""
+    if not node.takes_pods:
+        return "node takes no pods"
+    if not selects(pod, node):
+        return "node selector or affinity"
+    if not tolerates(pod, node):
+        return "taint"
+    return ""
+
+
+def selects(pod: Pod, node: Node) -> bool:
+    spec = pod.spec
+    if any(node.labels.get(k) != v for k, v in spec.node_selector):
+        return False
+    return spec.node_affinity is None or any(
+        t.matches(node.labels, node.name) for t in spec.node_affinity
+    )
+
+
+def tolerates(pod: Pod, node: Node) -> bool:
+    """Say whether every NoSchedule and NoExecute taint is tolerated, as kube-scheduler has it."""
+    for taint in node.taints:
+        if taint.effect not in ("NoSchedule", "NoExecute"):
+            continue
+        if not any(
+            t.effect in ("", taint.effect)
+            and (t.key == taint.key or (not t.key and t.operator == "Exists"))
+            and (t.operator == "Exists" or t.value == taint.value)
+            for t in pod.spec.tolerations
+        ):
+            return False
+    return True
+
+
+def _resources(snapshot: Snapshot) -> tuple[str, ...]:
+    names: set[str] = set()
+    for n in snapshot.nodes:
+        names |= set(n.allocatable)
+    for p in snapshot.pods:
+        names |= set(p.spec.requests)
+    for q in snapshot.queues:
+        names |= {*q.capability, *q.deserved, *q.guarantee}
+    return tuple(sorted(names - {"pods"}))
+
+
+def _is_on_cycle(q: int, parent: list[int]) -> bool:
+    at = parent[q]
+    for _ in parent:
+        if at in (ROOT, q):
+            break
+        at = parent[at]
+    return at == q
+
+
+def _label_keys(snapshot: Snapshot) -> frozenset[str]:
+    """Keys of pod labels that some selector reads."""
+    keys: set[str] = set()
+    for p in snapshot.pods:
+        for t in (*p.spec.affinity, *p.spec.anti_affinity):
+            keys |= t.selector.keys() if t.selector else set()
+        for c in p.spec.spread:
+            keys |= c.selector.keys() if c.selector else set()
+    for b in snapshot.budgets:
+        keys |= b.selector.keys() if b.selector else set()
+    return frozenset(keys)
