@@ -1,0 +1,1 @@
+"""The doors: clusters, files, traces, clocks, terminals."""

@@ -1,0 +1,178 @@
+"""The door for Kubernetes objects: from documents to a snapshot."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from ...models import Pod, PodState, Snapshot, snapshot_of
+from ..files import Document
+from .body_queue import LocalQueueSpec
+from .budgets import budget_of, quota_of
+from .drafts import Draft, draft_of, workload_drafts
+from .faults import Ledger
+from .groups import Grouping, build, foreign_pods
+from .membership import DIALECT_OF_API, Dialect
+from .meta import Thing
+from .nodes import node_of
+from .options import ReadOptions
+from .owners import Owners
+from .pods import Candidate, candidates, scheduler_of
+from .queue_drafts import QueueDraft, elastic_quota, kai_queue, volcano_queue
+from .queue_names import KOORDINATOR_NAME, QueueNames
+from .queue_tree import queues_of
+from .queues_kueue import kueue_queues
+from .reader import Objects, read_objects
+from .volcano_jobs import expand
+from .world import Priorities, World, defaults_of, namespaces_of, surroundings_of
+
+_OWNERS = (
+    ("", "ReplicationController"),
+    ("apps", "ReplicaSet"),
+    ("apps", "Deployment"),
+    ("apps", "StatefulSet"),
+    ("batch", "Job"),
+    ("batch.volcano.sh", "Job"),
+)
+_ELASTIC = ("scheduling.x-k8s.io", "scheduling.sigs.k8s.io")
+
+
+def snapshot_from(documents: Iterable[Document], options: ReadOptions) -> Snapshot:
+    """Return the snapshot of the objects; bad ones are listed in ``rejected`` and left out.
+
+    Documents of apportion.dev (scenarios, snapshots) are passed over.
+    """
+    ledger = Ledger()
+    objects = read_objects(documents, options, ledger)
+    world = _world(objects, options, ledger)
+    owners = Owners(_owners(objects))
+    drafts = _drafts(objects, ledger)
+    volcano = {(d.namespace, d.name): d for d in drafts if d.dialect is Dialect.VOLCANO}
+    jobs = expand(
+        objects.of("batch.volcano.sh", "Job"),
+        objects.pod_keys,
+        volcano,
+        options,
+        world.taken_at_s,
+        ledger,
+    )
+    pods = candidates([*objects.of("", "Pod"), *jobs.pods], world)
+    members = Grouping([*drafts, *jobs.drafts], jobs.aliases, owners, ledger).place(pods)
+    groups, ours = build(members, _queue_names(objects, world), owners, world)
+    fixed = foreign_pods(pods, world)
+    nodes = [n for t in objects.of("", "Node") if (n := node_of(t, ledger)) is not None]
+    _warn_of_missing_nodes([*ours, *fixed], {n.name for n in nodes}, ledger)
+    _warn_if_none_is_ours(pods, bool(groups), options, ledger)
+    _count_claims(pods, ledger)
+    things = {c.thing.key: c.thing for c in pods}
+    known = [(things[p.key], p) for p in (*ours, *fixed)]
+    budgets = (
+        budget_of(t, known, owners, ledger) for t in objects.of("policy", "PodDisruptionBudget")
+    )
+    quotas = (quota_of(t, ledger) for t in objects.of("", "ResourceQuota"))
+    return snapshot_of(
+        taken_at_s=world.taken_at_s,
+        nodes=nodes,
+        pods=[*ours, *fixed],
+        groups=groups,
+        queues=queues_of(_queues(objects, world), ledger),
+        budgets=[b for b in budgets if b is not None],
+        namespaces=list(world.namespaces.values()),
+        quotas=[q for q in quotas if q is not None],
+        scheduler_names=options.scheduler_names,
+        rejected=ledger.rejected,
+        warnings=ledger.warnings,
+        counted=dict(sorted(ledger.counted.items())),
+    )
+
+
+def _world(objects: Objects, options: ReadOptions, ledger: Ledger) -> World:
+    declared = namespaces_of(objects.of("", "Namespace"))
+    seen = {t.namespace for t in objects.of("", "Pod")}
+    seen |= {t.namespace for t in objects.of("batch.volcano.sh", "Job")}
+    return World(
+        options=options,
+        ledger=ledger,
+        taken_at_s=objects.newest_s if options.now_s is None else options.now_s,
+        priorities=Priorities(objects.of("scheduling.k8s.io", "PriorityClass"), ledger),
+        namespaces=declared,
+        surroundings=surroundings_of(declared, seen),
+        defaults=defaults_of(objects.of("", "LimitRange"), ledger),
+    )
+
+
+def _owners(objects: Objects) -> list[Thing]:
+    return objects.owners + [t for group, kind in _OWNERS for t in objects.of(group, kind)]
+
+
+def _drafts(objects: Objects, ledger: Ledger) -> list[Draft]:
+    out = [
+        draft
+        for api in DIALECT_OF_API
+        for thing in objects.of(api, "PodGroup")
+        if (draft := draft_of(thing, ledger)) is not None
+    ]
+    for thing in objects.of("scheduling.k8s.io", "Workload"):
+        out += workload_drafts(thing)
+    return out
+
+
+def _queue_names(objects: Objects, world: World) -> QueueNames:
+    elastic = [t for api in _ELASTIC for t in objects.of(api, "ElasticQuota")]
+    local = [
+        (t.namespace, t.name, (t.body.spec or LocalQueueSpec()).cluster_queue or t.name)
+        for t in objects.of("kueue.x-k8s.io", "LocalQueue")
+    ]
+    return QueueNames(world, elastic, local, world.options.queues_from)
+
+
+def _queues(objects: Objects, world: World) -> list[QueueDraft]:
+    ledger = world.ledger
+    if world.options.queues_from == "kueue":
+        return kueue_queues(
+            objects.of("kueue.x-k8s.io", "ClusterQueue"),
+            objects.of("kueue.x-k8s.io", "Cohort"),
+            world.surroundings,
+            ledger,
+        )
+    out = [volcano_queue(t, ledger) for t in objects.of("scheduling.volcano.sh", "Queue")]
+    out += [kai_queue(t, ledger) for t in objects.of("scheduling.run.ai", "Queue")]
+    elastic = [t for api in _ELASTIC for t in objects.of(api, "ElasticQuota")]
+    keys = {t.labels.get(KOORDINATOR_NAME) or t.name: t.key for t in elastic}
+    out += [elastic_quota(t, keys, ledger) for t in elastic]
+    return [d for d in out if d is not None]
+
+
+def _warn_of_missing_nodes(pods: Iterable[Pod], nodes: set[str], ledger: Ledger) -> None:
+    missing = Counter(p.node for p in pods if p.holds and p.node and p.node not in nodes)
+    for node, n in missing.items():
+        ledger.warn(
+            f"Node {node}", "", f"is not in the input, though {n} of the pods run on it; add it"
+        )
+
+
+def _warn_if_none_is_ours(
+    pods: Iterable[Candidate], any_group: bool, options: ReadOptions, ledger: Ledger
+) -> None:
+    pods = list(pods)
+    waiting = Counter(scheduler_of(c.thing) for c in pods if c.state is PodState.PENDING)
+    if any_group or any(c.ours for c in pods) or not waiting:
+        return
+    whose = ", ".join(f"{n} for {name}" for name, n in waiting.most_common())
+    flags = " ".join(f"--scheduler-name {name}" for name, _ in waiting.most_common(1))
+    ours = " or ".join(options.scheduler_names)
+    ledger.warn(
+        "Pods",
+        "spec.schedulerName",
+        f"no pod asks for {ours}, so there is nothing to plan; pending are {whose}; "
+        f"pass {flags} to plan those",
+    )
+
+
+def _count_claims(pods: Iterable[Candidate], ledger: Ledger) -> None:
+    """Count the pods with volume claims, whose zones are not looked at yet."""
+    n = sum(
+        any(v.persistent_volume_claim or v.ephemeral for v in c.body.volumes or ())
+        for c in pods
+        if not c.finished
+    )
+    if n:
+        ledger.counted["Pod (with a volume claim)"] = n

@@ -1,0 +1,311 @@
+"""Groups: which pods belong together, and what the group is once its pods are known."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ...models import Amounts, Group, Pod
+from ..paths import below
+from .drafts import FINISHED, Draft, replica_of
+from .faults import Ledger
+from .membership import Dialect, Reference, references
+from .meta import Thing
+from .owners import MIN_MEMBER, Owners
+from .pods import Candidate, go_bool, is_preemptable, pod_of, role_of, user_of
+from .queue_names import QueueNames
+from .shares import device_holds
+from .times import seconds_of
+from .volcano_jobs import drop_default_roles
+from .world import World
+
+_KAI_NON_PREEMPTIBLE = 100
+_STALE = "kai.scheduler/stale-podgroup-timestamp"
+_COUNTED_KEYS = ("count/", "requests.", "limits.")
+
+
+@dataclass(slots=True)
+class Members:
+    """A group on the way to be built: its draft and the pods that named it."""
+
+    draft: Draft
+    pods: list[Candidate] = field(default_factory=list)
+
+
+class Grouping:
+    """Puts pods into groups."""
+
+    def __init__(
+        self,
+        drafts: Iterable[Draft],
+        aliases: Mapping[tuple[str, str], Draft],
+        owners: Owners,
+        ledger: Ledger,
+    ) -> None:
+        self._owners = owners
+        self._ledger = ledger
+        self._aliases = aliases
+        self._declared: dict[tuple[Dialect, str, str], Draft] = {}
+        self._groups: dict[str, Members] = {}
+        self._foreign: set[str] = set()
+        for draft in sorted(drafts, key=lambda d: (d.dialect or 0, d.key)):
+            self._declare(draft)
+
+    def _declare(self, draft: Draft) -> None:
+        dialect = draft.dialect or Dialect.VOLCANO
+        self._declared[dialect, draft.namespace, draft.name] = draft
+        first = self._groups.setdefault(draft.key, Members(draft)).draft
+        if first is not draft:
+            self._ledger.warn(
+                draft.title,
+                "metadata.name",
+                f"the {_told(first)} of the same name takes precedence over the {_told(draft)}",
+            )
+
+    def place(self, candidates: Iterable[Candidate]) -> list[Members]:
+        """Return the groups that are ours; foreign pods only mark the groups they are in."""
+        plain: list[Candidate] = []
+        for c in sorted(candidates, key=lambda c: c.thing.key):
+            refs = list(references(c.thing))
+            if not refs:
+                plain.append(c)
+                continue
+            draft = self._named(c.thing.namespace, refs, c.ours)
+            if c.ours and draft is not None:
+                self._groups.setdefault(draft.key, Members(draft)).pods.append(c)
+            elif draft is not None:
+                self._foreign.add(draft.key)
+        self._place_plain([c for c in plain if c.ours])
+        return [m for key, m in sorted(self._groups.items()) if self._is_ours(key, m)]
+
+    def _named(self, namespace: str, refs: list[Reference], ours: bool) -> Draft | None:
+        """Return the first group that exists; for our pods the first named one is made up else."""
+        for ref in refs:
+            draft = self._declared.get((ref.dialect, namespace, ref.name))
+            if draft is None and ref.dialect is Dialect.VOLCANO:
+                draft = self._aliases.get((namespace, ref.name))
+            if draft is None and ref.template:
+                draft = self._replica(namespace, ref)
+            if draft is None and ref.minimum is not None and ours:
+                draft = self._light(namespace, ref)
+            if draft is not None:
+                return self._groups.setdefault(draft.key, Members(draft)).draft
+        return self._missing(namespace, refs[0]) if ours else None
+
+    def _replica(self, namespace: str, ref: Reference) -> Draft | None:
+        template = self._declared.get((ref.dialect, namespace, ref.template or ""))
+        if template is None:
+            return None
+        draft = replica_of(template, ref.name)
+        self._declared[ref.dialect, namespace, ref.name] = draft
+        return draft
+
+    def _light(self, namespace: str, ref: Reference) -> Draft:
+        """Return the group that labels alone declare; the largest minimum of its pods counts."""
+        draft = self._groups.setdefault(
+            f"{namespace}/{ref.name}", Members(Draft(namespace, ref.name, "Pod", ref.dialect))
+        ).draft
+        minimum = _count(ref.minimum or "")
+        if minimum is None and not draft.hold:
+            draft.held("gang", f"min-available {ref.minimum!r} is no whole number; correct it")
+        elif minimum is not None and draft.thing is None:
+            draft.minimum = max(draft.minimum, minimum)
+        return draft
+
+    def _missing(self, namespace: str, ref: Reference) -> Draft:
+        key = f"{namespace}/{ref.name}"
+        if key in self._groups:
+            return self._groups[key].draft
+        draft = Draft(namespace, ref.name, "PodGroup", ref.dialect)
+        message = f"{draft.title} not found; create it, or take its name off the pods"
+        if self._ledger.refused(draft.title):
+            message = f"{draft.title} is in the input, but was rejected; correct it"
+        draft.held("gang", message)
+        self._groups[key] = Members(draft)
+        return draft
+
+    def _place_plain(self, pods: list[Candidate]) -> None:
+        """Put pods without a group into their owner's, else each into one of its own."""
+        singles: list[Candidate] = []
+        by_owner: dict[tuple[str, str, str], list[Candidate]] = {}
+        for c in pods:
+            owner = c.thing.owner
+            if owner is not None and self._owners.note(c.thing, MIN_MEMBER):
+                by_owner.setdefault((c.thing.namespace, owner.kind, owner.name), []).append(c)
+            else:
+                singles.append(c)
+        for (namespace, kind, name), members in by_owner.items():
+            draft = Draft(namespace, self._free(namespace, kind, name), kind)
+            self._set_minimum(draft, members[0].thing)
+            draft.owner = members[0].thing.owner
+            self._groups[draft.key] = Members(draft, members)
+        for c in singles:
+            if c.finished:
+                self._ledger.counted["Pod (finished)"] += 1
+                continue
+            thing = c.thing
+            draft = Draft(
+                thing.namespace,
+                self._free(thing.namespace, "Pod", thing.name),
+                "Pod",
+                created_s=thing.created_s,
+                implicit=True,
+                preemptable=is_preemptable(thing),
+            )
+            if MIN_MEMBER in thing.annotations:
+                self._set_minimum(draft, thing)
+            self._groups[draft.key] = Members(draft, [c])
+
+    def _set_minimum(self, draft: Draft, thing: Thing) -> None:
+        written = self._owners.note(thing, MIN_MEMBER) or ""
+        minimum = _count(written)
+        if minimum is None:
+            path = below("metadata.annotations", MIN_MEMBER)
+            self._ledger.warn(draft.title, path, f"{written[:40]!r} is no whole number; 1 counts")
+        draft.minimum = 1 if minimum is None else minimum
+
+    def _free(self, namespace: str, kind: str, name: str) -> str:
+        """Return a group name that no other group has; ``/`` is in no object's name."""
+        if f"{namespace}/{name}" not in self._groups:
+            return name
+        return f"{kind}/{name}"
+
+    def _is_ours(self, key: str, members: Members) -> bool:
+        """Say whether the group is ours: it has our pods, or none yet and is Volcano's."""
+        draft = members.draft
+        if members.pods:
+            return True
+        if key in self._foreign:
+            self._ledger.counted[f"{draft.source} (foreign)"] += 1
+            return False
+        if draft.dialect is Dialect.VOLCANO and draft.phase not in FINISHED:
+            return True
+        self._ledger.counted[f"{draft.source} (without pods)"] += 1
+        return False
+
+
+def _told(draft: Draft) -> str:
+    group = draft.thing.group if draft.thing is not None else ""
+    return f"{draft.source} of {group}" if group else draft.source
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else None
+
+
+def build(
+    members: Iterable[Members], names: QueueNames, owners: Owners, world: World
+) -> tuple[list[Group], list[Pod]]:
+    """Return the groups and their pods."""
+    groups: list[Group] = []
+    pods: list[Pod] = []
+    for m in members:
+        group = _group(m, names, owners, world)
+        groups.append(group)
+        pods.extend(pod_of(c, group.key, world) for c in m.pods)
+    return groups, pods
+
+
+def _group(m: Members, names: QueueNames, owners: Owners, world: World) -> Group:
+    draft, things = m.draft, [c.thing for c in m.pods]
+    _settle_roles(draft, things)
+    priority, may_preempt = _priority(m, world)
+    askers = ([draft.thing] if draft.thing is not None else []) + things
+    if not draft.thing and things:
+        askers += owners.chain(things[0])
+    waiting = draft.dialect is Dialect.VOLCANO and not m.pods
+    asked = draft.min_resources
+    return Group(
+        namespace=draft.namespace,
+        name=draft.name,
+        queue=names.chosen(draft.queue, askers, draft.namespace),
+        minimum=draft.minimum,
+        role_minimum=dict(sorted(draft.roles.items())),
+        priority=priority,
+        preemptable=_preemptable(draft, things, priority),
+        may_preempt=may_preempt,
+        created_s=_created(draft, things, world),
+        min_resources=None
+        if asked is None
+        else Amounts({r: v for r, v in asked.items() if not r.startswith(_COUNTED_KEYS)}),
+        admitted=waiting and draft.phase == "Inqueue",
+        asks_admission=waiting and draft.phase in ("", "Pending") and asked is not None,
+        implicit=draft.implicit,
+        broken_since_s=_broken_since(draft),
+        source=draft.source,
+        user=_user(draft, things),
+        hold=tuple(sorted({*draft.hold, *device_holds(m.pods)})),
+    )
+
+
+def _settle_roles(draft: Draft, things: list[Thing]) -> None:
+    if not draft.roles:
+        return
+    by_role: dict[str, int] = {}
+    for thing in things:
+        role = role_of(thing)
+        by_role[role] = by_role.get(role, 0) + 1
+    drop_default_roles(draft, by_role)
+
+
+def _priority(m: Members, world: World) -> tuple[int, bool]:
+    """Return the group's priority, and whether it may evict others."""
+    draft, alive = m.draft, [c for c in m.pods if not c.finished] or m.pods
+    may = all(c.priority.may_preempt for c in alive)
+    if draft.priority_class:
+        named = world.priorities.named(draft.priority_class, draft.title)
+        if named is not None:
+            value = named.value if draft.priority is None else draft.priority
+            return value, may and named.may_preempt
+    if draft.priority is not None:
+        return draft.priority, may
+    if alive:
+        return max(c.priority.value for c in alive), may
+    return world.priorities.default.value, world.priorities.default.may_preempt
+
+
+def _preemptable(draft: Draft, things: list[Thing], priority: int) -> bool:
+    if draft.preemptable is not None:
+        return draft.preemptable
+    if draft.dialect is Dialect.KAI:
+        said = {t.labels.get("kai.scheduler/preemptibility") for t in things}
+        if "non-preemptible" in said:
+            return False
+        return "preemptible" in said or priority < _KAI_NON_PREEMPTIBLE
+    written = draft.thing.note("volcano.sh/preemptable") if draft.thing is not None else None
+    return written is None or go_bool(written) is not False
+
+
+def _created(draft: Draft, things: list[Thing], world: World) -> int:
+    if draft.created_s is not None:
+        return draft.created_s
+    known = [t.created_s for t in things if t.created_s is not None]
+    return min(known, default=world.taken_at_s)
+
+
+def _broken_since(draft: Draft) -> int | None:
+    written = draft.thing.annotations.get(_STALE) if draft.thing is not None else None
+    try:
+        return seconds_of(written) if written else None
+    except ValueError:
+        return None
+
+
+def _user(draft: Draft, things: list[Thing]) -> str:
+    askers = ([draft.thing] if draft.thing is not None else []) + things
+    return next((u for t in askers if (u := user_of(t.labels, t.annotations))), "")
+
+
+def foreign_pods(candidates: Iterable[Candidate], world: World) -> list[Pod]:
+    """Return the foreign pods that hold or were promised a node; count the others."""
+    out: list[Pod] = []
+    for c in candidates:
+        if c.ours:
+            continue
+        status = c.thing.body.status
+        promised = status is not None and status.nominated_node_name
+        if c.finished:
+            world.ledger.counted["Pod (finished)"] += 1
+        elif c.waits and not promised:
+            world.ledger.counted["Pod (foreign, pending)"] += 1
+        else:
+            out.append(pod_of(c, None, world))
+    return out

@@ -1,0 +1,80 @@
+"""Which kinds are read, and by which shape."""
+
+from collections.abc import Callable
+from typing import Any
+
+from . import body_queue as queue
+from . import body_rare as rare
+from .body_group import GroupBody, WorkloadBody
+from .body_node import NodeBody
+from .body_pod import PodBody
+from .faults import Fault
+from .shape import checked, shaped
+
+Read = Callable[[Any], tuple[Any, list[Fault]]]
+
+
+def _hot(kind: type[Any]) -> Read:
+    return lambda data: shaped(data, kind)
+
+
+def _rare(kind: type[Any]) -> Read:
+    return lambda data: checked(data, kind)
+
+
+READERS: dict[tuple[str, str], Read] = {
+    ("", "Pod"): _hot(PodBody),
+    ("", "Node"): _hot(NodeBody),
+    ("scheduling.volcano.sh", "PodGroup"): _hot(GroupBody),
+    ("scheduling.run.ai", "PodGroup"): _hot(GroupBody),
+    ("scheduling.x-k8s.io", "PodGroup"): _hot(GroupBody),
+    ("scheduling.sigs.k8s.io", "PodGroup"): _hot(GroupBody),
+    ("scheduling.k8s.io", "PodGroup"): _hot(GroupBody),
+    ("scheduling.k8s.io", "Workload"): _hot(WorkloadBody),
+    ("", "Namespace"): _rare(rare.Empty),
+    ("", "ResourceQuota"): _rare(rare.Quota),
+    ("", "LimitRange"): _rare(rare.LimitRange),
+    ("", "ReplicationController"): _rare(rare.Workload),
+    ("apps", "ReplicaSet"): _rare(rare.Workload),
+    ("apps", "Deployment"): _rare(rare.Workload),
+    ("apps", "StatefulSet"): _rare(rare.Workload),
+    ("batch", "Job"): _rare(rare.Workload),
+    ("policy", "PodDisruptionBudget"): _rare(rare.Budget),
+    ("scheduling.k8s.io", "PriorityClass"): _rare(rare.PriorityClass),
+    ("scheduling.volcano.sh", "Queue"): _rare(queue.VolcanoQueue),
+    ("scheduling.run.ai", "Queue"): _rare(queue.KaiQueue),
+    ("scheduling.x-k8s.io", "ElasticQuota"): _rare(rare.ElasticQuota),
+    ("scheduling.sigs.k8s.io", "ElasticQuota"): _rare(rare.ElasticQuota),
+    ("batch.volcano.sh", "Job"): _rare(queue.VolcanoJob),
+}
+
+KUEUE_READERS: dict[tuple[str, str], Read] = {
+    ("kueue.x-k8s.io", "ClusterQueue"): _rare(queue.KueueQueue),
+    ("kueue.x-k8s.io", "Cohort"): _rare(queue.KueueQueue),
+    ("kueue.x-k8s.io", "LocalQueue"): _rare(queue.LocalQueue),
+}
+"""Read only with queues from Kueue, counted otherwise."""
+
+QUEUE_KINDS = frozenset(
+    (
+        ("scheduling.volcano.sh", "Queue"),
+        ("scheduling.run.ai", "Queue"),
+        ("scheduling.x-k8s.io", "ElasticQuota"),
+        ("scheduling.sigs.k8s.io", "ElasticQuota"),
+    )
+)
+"""Counted only, where queues are Kueue's."""
+
+_OUR_KINDS = frozenset(kind for _, kind in READERS)
+
+
+def name_of_kind(group: str, kind: str) -> str:
+    """Return how a kind that is read past is called; with its group where we read a namesake."""
+    return f"{kind}.{group}" if group and kind in _OUR_KINDS else kind
+
+
+def readers_for(queues_from: str) -> dict[tuple[str, str], Read]:
+    """Return the readers of one reading."""
+    if queues_from == "kueue":
+        return {k: r for k, r in READERS.items() if k not in QUEUE_KINDS} | KUEUE_READERS
+    return READERS

@@ -1,0 +1,179 @@
+"""The head of every object: kind, name, labels, owner, age."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ..files import Document
+from .faults import Faults
+from .shape import Hot, shaped, text_map
+from .times import seconds_of
+
+CLUSTER_WIDE = frozenset(("Node", "Namespace", "PriorityClass", "Queue", "ClusterQueue", "Cohort"))
+_UNUSABLE = re.compile(r"[/\s\x00-\x1f\x7f\"'%]")
+_USUAL = re.compile(r"[a-z0-9]([-a-z0-9.:]*[a-z0-9])?")
+_LONGEST_NAME = 253
+
+
+class OwnerBody(Hot):
+    """One owner reference."""
+
+    kind: str = ""
+    name: str = ""
+    uid: str | None = None
+    api_version: str | None = None
+    controller: bool | None = None
+
+
+class MetaBody(Hot):
+    """``metadata`` as it stands in the object."""
+
+    name: str | None = None
+    generate_name: str | None = None
+    namespace: str | None = None
+    uid: str | None = None
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    generation: int | None = None
+    labels: dict[str, str | None] | None = None
+    annotations: dict[str, str | None] | None = None
+    owner_references: list[OwnerBody] | None = None
+
+
+class Owner(NamedTuple):
+    """The controller of an object."""
+
+    kind: str
+    name: str
+    uid: str
+    api_group: str
+
+
+class Thing(msgspec.Struct, gc=False):
+    """One object that was read: its head, and the body in the shape of its kind."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    owner: Owner | None
+    created_s: int | None
+    deleted_s: int | None
+    generation: int | None
+    source: str
+    body: Any = None
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} {self.key}"
+
+    def note(self, *keys: str) -> str | None:
+        """Return the first of the annotations that is there, else the first of the labels."""
+        for of in (self.annotations, self.labels):
+            for key in keys:
+                if key in of:
+                    return of[key]
+        return None
+
+
+def api_group(api_version: str) -> str:
+    """Return the group of ``group/version``; "" for the core group."""
+    return api_version.rpartition("/")[0]
+
+
+def place_of(document: Document) -> str:
+    """Return how messages name where the object stands."""
+    return f"{document.source}, object {document.index + 1}"
+
+
+def thing_of(document: Document, group: str, kind: str, faults: Faults) -> Thing:
+    """Read the head of an object; what is wrong with it is added to the faults."""
+    raw = document.data.get("metadata")
+    meta, found = shaped(raw if raw is not None else {}, MetaBody)
+    faults.extend(found, under="metadata")
+    meta = meta or _partly(raw)
+    name, namespace = meta.name or "", meta.namespace or ""
+    _check_name(name, meta, faults)
+    if kind in CLUSTER_WIDE:
+        namespace = ""
+    else:
+        namespace = namespace or "default"
+        if _UNUSABLE.search(namespace) or len(namespace) > _LONGEST_NAME:
+            faults.add("metadata.namespace", _name_rule(namespace))
+    return Thing(
+        group=group,
+        kind=kind,
+        namespace=namespace,
+        name=name,
+        uid=meta.uid or "",
+        labels=text_map(meta.labels),
+        annotations=text_map(meta.annotations),
+        owner=_controller(meta.owner_references),
+        created_s=moment(meta.creation_timestamp, "metadata.creationTimestamp", faults),
+        deleted_s=moment(meta.deletion_timestamp, "metadata.deletionTimestamp", faults),
+        generation=meta.generation,
+        source=place_of(document),
+    )
+
+
+def moment(text: str | None, path: str, faults: Faults) -> int | None:
+    """Return the seconds of a timestamp; a malformed one is a fault."""
+    if not text:
+        return None
+    try:
+        return seconds_of(text)
+    except ValueError as e:
+        faults.add(path, str(e))
+        return None
+
+
+def is_usual_name(name: str) -> bool:
+    """Say whether the API server would take the name."""
+    return bool(_USUAL.fullmatch(name))
+
+
+def _partly(raw: Any) -> MetaBody:
+    """Return what can be read of a faulty head, so that messages can name the object."""
+    if not isinstance(raw, dict):
+        return MetaBody()
+    name, namespace = raw.get("name"), raw.get("namespace")
+    return MetaBody(
+        name=name if isinstance(name, str) else "?",
+        namespace=namespace if isinstance(namespace, str) else None,
+    )
+
+
+def _check_name(name: str, meta: MetaBody, faults: Faults) -> None:
+    if not name and meta.generate_name:
+        faults.add(
+            "metadata.name",
+            "is missing; generateName becomes a name only at the API server, so write a name",
+        )
+    elif not name:
+        faults.add("metadata.name", "is missing; every object needs a name")
+    elif name != "?" and (_UNUSABLE.search(name) or len(name) > _LONGEST_NAME):
+        faults.add("metadata.name", _name_rule(name))
+
+
+def _name_rule(name: str) -> str:
+    shown = name if len(name) <= 60 else name[:57] + "..."
+    return (
+        f"{shown!r} is no name; write at most {_LONGEST_NAME} lower-case letters, digits, "
+        "'-' and '.'"
+    )
+
+
+def _controller(owners: list[OwnerBody] | None) -> Owner | None:
+    for o in owners or ():
+        if o.controller:
+            return Owner(o.kind, o.name, o.uid or "", api_group(o.api_version or ""))
+    return None

@@ -1,0 +1,18 @@
+"""What the reader of Kubernetes objects may be told."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+QueuesFrom = Literal["volcano", "kueue"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Settings of one reading."""
+
+    scheduler_names: tuple[str, ...] = ("apportion",)
+    """Pods with one of these ``schedulerName`` are ours; all others are fixed."""
+    queues_from: QueuesFrom = "volcano"
+    """``kueue``: queues are Kueue's ClusterQueues; else Volcano's, KAI's and ElasticQuotas."""
+    now_s: int | None = None
+    """Seconds since 1970 that ages are computed from; None: the newest timestamp in the objects."""

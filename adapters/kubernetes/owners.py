@@ -1,0 +1,53 @@
+"""Workloads that own pods: how many they ask for, and the group that their annotation makes."""
+
+from collections.abc import Iterable
+
+from .body_rare import Workload
+from .meta import Owner, Thing
+
+MIN_MEMBER = "scheduling.volcano.sh/group-min-member"
+_ONE_POD_KINDS = ("ReplicaSet", "ReplicationController", "Deployment", "StatefulSet", "Job")
+
+
+class Owners:
+    """The controllers of the input, by namespace, kind and name."""
+
+    def __init__(self, things: Iterable[Thing]) -> None:
+        self._things = {(t.namespace, t.kind, t.name): t for t in things}
+
+    def of(self, namespace: str, owner: Owner | None) -> Thing | None:
+        """Return the owner's object, if it is in the input."""
+        return self._things.get((namespace, owner.kind, owner.name)) if owner else None
+
+    def chain(self, thing: Thing) -> list[Thing]:
+        """Return the object's controller, that one's controller, and so on, as far as known."""
+        out: list[Thing] = []
+        above = self.of(thing.namespace, thing.owner)
+        while above is not None and above not in out and len(out) < 8:
+            out.append(above)
+            above = self.of(thing.namespace, above.owner)
+        return out
+
+    def note(self, thing: Thing, key: str) -> str | None:
+        """Return the annotation of the object, else of the nearest controller that has it."""
+        for one in (thing, *self.chain(thing)):
+            if one.annotations.get(key):
+                return one.annotations[key]
+        return None
+
+    def scale(self, thing: Thing) -> tuple[str, int | None] | None:
+        """Return which controller sets the number of pods, and the number if it is known.
+
+        A Deployment speaks for its ReplicaSets, as in the disruption controller.
+        """
+        if thing.owner is None:
+            return None
+        chain = self.chain(thing)
+        if not chain:
+            return f"{thing.owner.kind}/{thing.owner.name}", None
+        top = chain[-1] if chain[-1].kind == "Deployment" else chain[0]
+        spec = top.body.spec if isinstance(top.body, Workload) else None
+        if top.kind not in _ONE_POD_KINDS or not isinstance(top.body, Workload):
+            return f"{top.kind}/{top.name}", None
+        asked = None if spec is None else spec.parallelism if top.kind == "Job" else spec.replicas
+        return f"{top.kind}/{top.name}", 1 if asked is None else asked

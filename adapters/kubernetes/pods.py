@@ -1,0 +1,264 @@
+"""Pods: what state they are in, what they ask for, whether they are ours."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from ...models import GroupKey, NodeName, Pod, PodSpec, PodState
+from .body_pod import PodBody, PodSpecBody, PodStatusBody
+from .faults import Faults
+from .meta import Thing, moment
+from .places import pod_spec, selects_own_labels
+from .resources import Defaults
+from .times import duration_s
+from .world import SYSTEM_CLASSES, Priority, World
+
+DEFAULT_SCHEDULER = "default-scheduler"
+_PHASES = (None, "", "Pending", "Running", "Succeeded", "Failed", "Unknown")
+_PREEMPTABLE = "volcano.sh/preemptable"
+_KOORDINATOR_PREEMPTABLE = "quota.scheduling.koordinator.sh/preemptible"
+_COOLDOWN = "volcano.sh/cooldown-time"
+_TASK_PRIORITY = ("volcano.sh/task-priority", "kai.scheduler/task-priority")
+ROLES = (
+    "volcano.sh/task-spec",
+    "kai.scheduler/subgroup-name",
+    "jobset.sigs.k8s.io/replicatedjob-name",
+    "training.kubeflow.org/replica-type",
+)
+_TRUE, _FALSE = ("1", "t", "T", "TRUE", "true", "True"), ("0", "f", "F", "FALSE", "false", "False")
+
+
+class Candidate(msgspec.Struct, gc=False):
+    """A pod that was read, before its group is known."""
+
+    thing: Thing
+    spec: PodSpec
+    state: PodState
+    priority: Priority
+    ours: bool
+
+    @property
+    def body(self) -> PodSpecBody:
+        return self.thing.body.spec or PodSpecBody()
+
+    @property
+    def finished(self) -> bool:
+        return self.state in (PodState.SUCCEEDED, PodState.FAILED)
+
+    @property
+    def waits(self) -> bool:
+        return self.state in (PodState.PENDING, PodState.GATED)
+
+
+def go_bool(text: str) -> bool | None:
+    """Return what Go's ParseBool reads; None for anything else."""
+    return True if text in _TRUE else False if text in _FALSE else None
+
+
+def scheduler_of(thing: Thing) -> str:
+    """Return the scheduler that the pod asks for."""
+    spec = thing.body.spec
+    return (spec.scheduler_name if spec else None) or DEFAULT_SCHEDULER
+
+
+def candidates(things: Iterable[Thing], world: World) -> list[Candidate]:
+    """Read the pods; bad ones are rejected, deleted ones without a node left out."""
+    shapes = Shapes(world)
+    out = []
+    for thing in things:
+        body: PodBody = thing.body
+        faults = Faults()
+        state = _state(thing, body, faults)
+        spec = shapes.spec_of(thing, faults)
+        if faults:
+            world.ledger.reject(thing.title, faults)
+        elif state is not None:
+            priority = world.priorities.of_pod(body.spec or PodSpecBody(), thing.title)
+            ours = scheduler_of(thing) in world.options.scheduler_names
+            out.append(Candidate(thing, spec, state, priority, ours))
+    return out
+
+
+def _state(thing: Thing, body: PodBody, faults: Faults) -> PodState | None:
+    """Return where the pod stands; None: it is gone."""
+    spec, status = body.spec or PodSpecBody(), body.status or PodStatusBody()
+    if not spec.containers:
+        faults.add("spec.containers", "is missing; a pod needs at least one container")
+    if status.phase not in _PHASES:
+        faults.add(
+            "status.phase",
+            f"{status.phase!r} is no phase; write Pending, Running, Succeeded or Failed",
+        )
+    if status.phase in ("Succeeded", "Failed"):
+        return PodState.SUCCEEDED if status.phase == "Succeeded" else PodState.FAILED
+    if thing.deleted_s is not None:
+        return PodState.TERMINATING if spec.node_name else None
+    if spec.node_name:
+        return PodState.RUNNING
+    if status.phase == "Running":
+        faults.add("spec.nodeName", "is missing, though status.phase is Running; write the node")
+    return PodState.GATED if spec.scheduling_gates else PodState.PENDING
+
+
+class Shapes:
+    """Reads pod specs, once for all pods that say the same: equal specs are one object."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._known: dict[bytes, PodSpec] = {}
+        self._specs: dict[PodSpec, PodSpec] = {}
+        self._encode = msgspec.msgpack.Encoder(order="deterministic").encode
+
+    def spec_of(self, thing: Thing, faults: Faults) -> PodSpec:
+        """Return the pod's spec; what is wrong with it is added to the faults."""
+        body: PodBody = thing.body
+        spec = body.spec or PodSpecBody()
+        defaults = self._defaults_for(thing, body)
+        key = self._key(thing, spec, body.status, defaults is not None)
+        known = self._known.get(key)
+        if known is None:
+            before = len(faults.found)
+            made = pod_spec(
+                body, thing.namespace, thing.labels, self._world.surroundings, defaults, faults
+            )
+            known = self._specs.setdefault(made, made)
+            if len(faults.found) == before:
+                self._known[key] = known
+        return known
+
+    def _defaults_for(self, thing: Thing, body: PodBody) -> Defaults | None:
+        """Return the namespace's defaults for a pod that no API server has admitted yet."""
+        created = thing.uid or (body.status is not None and body.status.phase)
+        return None if created else self._world.defaults.get(thing.namespace)
+
+    def _key(
+        self, thing: Thing, spec: PodSpecBody, status: PodStatusBody | None, defaulted: bool
+    ) -> bytes:
+        own: tuple[object, ...] = ()
+        if defaulted or selects_own_labels(spec):
+            own = (thing.namespace, thing.labels, defaulted)
+        if status is not None and (status.container_statuses or status.init_container_statuses):
+            own = (*own, status.container_statuses, status.init_container_statuses)
+            own = (*own, status.resize, status.conditions if _resizes(status) else None)
+        return self._encode(
+            (
+                spec.containers,
+                spec.init_containers,
+                spec.overhead,
+                spec.resources,
+                spec.node_selector,
+                spec.affinity,
+                spec.tolerations,
+                spec.topology_spread_constraints,
+                spec.host_network,
+                own,
+            )
+        )
+
+
+def _resizes(status: PodStatusBody) -> bool:
+    return any(c.type == "PodResizePending" for c in status.conditions or ())
+
+
+def pod_of(candidate: Candidate, group: GroupKey | None, world: World) -> Pod:
+    """Return the pod of the snapshot."""
+    thing, body = candidate.thing, candidate.body
+    status: PodStatusBody = thing.body.status or PodStatusBody()
+    owner = thing.owner
+    started = _started_s(thing, status)
+    holds = candidate.state in (PodState.RUNNING, PodState.TERMINATING)
+    return Pod(
+        namespace=thing.namespace,
+        name=thing.name,
+        spec=candidate.spec,
+        state=candidate.state,
+        group=group,
+        role=role_of(thing),
+        node=NodeName(body.node_name) if body.node_name else None,
+        nominated=_nominated(candidate, status),
+        labels=thing.labels,
+        priority=candidate.priority.value,
+        may_preempt=candidate.priority.may_preempt,
+        preemptable=is_preemptable(thing),
+        critical=body.priority_class_name in SYSTEM_CLASSES or thing.namespace == "kube-system",
+        task_priority=_task_priority(thing, candidate.priority.value, world),
+        created_s=world.taken_at_s if thing.created_s is None else thing.created_s,
+        started_s=started if holds else None,
+        protected_until_s=_protected_until(thing, status, started, world) if holds else None,
+        gates=tuple(sorted(g.name or "" for g in body.scheduling_gates or ())),
+        uid=thing.uid,
+        owner=f"{owner.kind}/{owner.name}" if owner else "",
+        user=user_of(thing.labels, thing.annotations),
+        scheduler=scheduler_of(thing),
+    )
+
+
+def role_of(thing: Thing) -> str:
+    """Return which task of its group the pod is."""
+    return thing.note(*ROLES) or ""
+
+
+def user_of(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
+    """Return whom the pod or group is for."""
+    return annotations.get("apportion.dev/user") or labels.get("user") or ""
+
+
+def is_preemptable(thing: Thing) -> bool:
+    """Say whether the pod may be a victim: yes, unless it says otherwise."""
+    written = thing.note(_PREEMPTABLE)
+    if written is not None:
+        return go_bool(written) is True
+    koordinator = thing.labels.get(_KOORDINATOR_PREEMPTABLE)
+    return koordinator is None or go_bool(koordinator) is not False
+
+
+def _nominated(candidate: Candidate, status: PodStatusBody) -> NodeName | None:
+    if not candidate.waits or not status.nominated_node_name:
+        return None
+    return NodeName(status.nominated_node_name)
+
+
+def _task_priority(thing: Thing, priority: int, world: World) -> int:
+    written = thing.note(*_TASK_PRIORITY)
+    if written is None:
+        return priority
+    if len(written) <= 11 and written.isascii() and written.removeprefix("-").isdigit():
+        return int(written)
+    world.ledger.warn(
+        thing.title,
+        f'metadata.annotations["{_TASK_PRIORITY[0]}"]',
+        f"{written[:40]!r} is no whole number; the pod's own priority counts instead",
+    )
+    return priority
+
+
+def _scheduled_s(status: PodStatusBody) -> int | None:
+    for c in status.conditions or ():
+        if c.type == "PodScheduled" and c.status == "True":
+            return moment(c.last_transition_time, "", Faults())
+    return None
+
+
+def _started_s(thing: Thing, status: PodStatusBody) -> int | None:
+    started = moment(status.start_time, "", Faults())
+    if started is None:
+        started = _scheduled_s(status)
+    return thing.created_s if started is None else started
+
+
+def _protected_until(
+    thing: Thing, status: PodStatusBody, started: int | None, world: World
+) -> int | None:
+    written = thing.note(_COOLDOWN)
+    if written is None:
+        return None
+    scheduled = _scheduled_s(status)
+    since = started if scheduled is None else scheduled
+    try:
+        lasts = duration_s(written)
+    except ValueError as e:
+        world.ledger.warn(
+            thing.title, f'metadata.annotations["{_COOLDOWN}"]', f"{e}; the pod has no cooldown"
+        )
+        return None
+    return None if since is None else since + lasts

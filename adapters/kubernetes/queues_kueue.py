@@ -1,0 +1,187 @@
+"""Queues of Kueue: ClusterQueues as leaves, their cohorts as inner queues.
+
+nominalQuota (summed over flavors) is due; borrowingLimit bounds what may come on top;
+what lendingLimit keeps back is guaranteed. Without a cohort nothing can be borrowed.
+"""
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+from ...models import QueueState
+from .body_pod import SelectorBody
+from .body_queue import FlavorResource, KueueQueue, KueueSpec
+from .faults import Faults, Ledger
+from .meta import Thing
+from .places import Surroundings
+from .queue_drafts import QueueDraft
+from .resources import amounts
+from .selectors import label_selector
+from .shape import shaped
+
+_THOUSANDTHS = 1000
+
+
+def kueue_queues(
+    cluster_queues: Iterable[Thing],
+    cohorts: Iterable[Thing],
+    around: Surroundings,
+    ledger: Ledger,
+) -> list[QueueDraft]:
+    """Return a queue for each ClusterQueue and each cohort, declared or only named."""
+    leaves = sorted(cluster_queues, key=lambda t: t.name)
+    declared = {c.name: c for c in cohorts}
+    names = _Names(q.name for q in leaves)
+    drafts = [d for q in leaves if (d := _leaf(q, names, around, ledger)) is not None]
+    wanted = {_cohort(q) for q in leaves} | set(declared)
+    wanted |= {_parent(c) for c in declared.values()}
+    inner = {
+        name: _inner(name, declared.get(name), names, ledger) for name in sorted(wanted - {""})
+    }
+    _add_children(inner, drafts)
+    return drafts + list(inner.values())
+
+
+class _Names:
+    """Names of cohorts' queues: their own, unless a ClusterQueue has it."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = frozenset(taken)
+
+    def of_cohort(self, name: str) -> str:
+        return f"cohort/{name}" if name in self._taken else name
+
+
+def _cohort(thing: Thing) -> str:
+    body: KueueQueue = thing.body
+    return (body.spec.cohort_name or body.spec.cohort or "") if body.spec else ""
+
+
+def _parent(thing: Thing) -> str:
+    body: KueueQueue = thing.body
+    return (body.spec.parent_name or body.spec.parent or "") if body.spec else ""
+
+
+class _Quotas:
+    """Quotas of one object, summed over its flavors."""
+
+    def __init__(self, spec: KueueSpec, faults: Faults) -> None:
+        self.nominal: dict[str, int] = {}
+        self.borrowing: dict[str, int] = {}
+        self.kept: dict[str, int] = {}
+        unbounded: set[str] = set()
+        for path, r in _resources(spec):
+            nominal = self._of(r, "nominalQuota", r.nominal_quota, path, faults) or 0
+            borrowing = self._of(r, "borrowingLimit", r.borrowing_limit, path, faults)
+            lending = self._of(r, "lendingLimit", r.lending_limit, path, faults)
+            self._add(self.nominal, r.name, nominal)
+            self._add(self.borrowing, r.name, borrowing or 0)
+            if borrowing is None:
+                unbounded.add(r.name)
+            if lending is not None:
+                self._add(self.kept, r.name, max(nominal - lending, 0))
+        for name in unbounded:
+            self.borrowing.pop(name, None)
+
+    @staticmethod
+    def _of(r: FlavorResource, key: str, value: object, path: str, faults: Faults) -> int | None:
+        if value is None:
+            return None
+        return amounts({r.name: value}, f"{path}.{key}", faults).get(r.name)
+
+    @staticmethod
+    def _add(into: dict[str, int], name: str, more: int) -> None:
+        into[name] = into.get(name, 0) + more
+
+
+def _resources(spec: KueueSpec) -> Iterable[tuple[str, FlavorResource]]:
+    for i, group in enumerate(spec.resource_groups or ()):
+        for j, flavor in enumerate(group.flavors or ()):
+            for k, resource in enumerate(flavor.resources or ()):
+                yield f"spec.resourceGroups[{i}].flavors[{j}].resources[{k}]", resource
+
+
+def _leaf(thing: Thing, names: _Names, around: Surroundings, ledger: Ledger) -> QueueDraft | None:
+    body: KueueQueue = thing.body
+    spec = body.spec or KueueSpec()
+    faults = Faults()
+    quotas = _Quotas(spec, faults)
+    namespaces = _namespaces(spec, around, faults)
+    if faults:
+        ledger.reject(thing.title, faults)
+        return None
+    cohort = _cohort(thing)
+    draft = _draft(thing.name, thing, spec)
+    draft.parent = names.of_cohort(cohort) if cohort else ""
+    draft.deserved = quotas.nominal
+    draft.guarantee = quotas.kept if cohort else {}
+    draft.namespaces = namespaces
+    if cohort:
+        draft.capability = {r: quotas.nominal[r] + v for r, v in quotas.borrowing.items()}
+    else:
+        draft.capability = dict(quotas.nominal)
+    return draft
+
+
+def _inner(name: str, thing: Thing | None, names: _Names, ledger: Ledger) -> QueueDraft:
+    queue = names.of_cohort(name)
+    if thing is None:
+        return QueueDraft(queue, f"Cohort {name}")
+    body: KueueQueue = thing.body
+    spec = body.spec or KueueSpec()
+    faults = Faults()
+    quotas = _Quotas(spec, faults)
+    draft = _draft(queue, thing, spec)
+    parent = _parent(thing)
+    draft.parent = names.of_cohort(parent) if parent else ""
+    draft.deserved = quotas.nominal
+    draft.capability = quotas.borrowing
+    if faults:
+        ledger.reject(thing.title, faults)
+    return draft
+
+
+def _draft(name: str, thing: Thing, spec: KueueSpec) -> QueueDraft:
+    return QueueDraft(
+        name=name,
+        title=thing.title,
+        weight=_weight(spec),
+        state=QueueState.CLOSED
+        if spec.stop_policy in ("Hold", "HoldAndDrain")
+        else QueueState.OPEN,
+        created_s=thing.created_s or 0,
+        path_of=lambda part, resource: "spec.resourceGroups",
+    )
+
+
+def _weight(spec: KueueSpec) -> Fraction:
+    written = spec.fair_sharing.weight if spec.fair_sharing else None
+    if written is None:
+        return Fraction(1)
+    return Fraction(amounts({"cpu": written}, "", Faults()).get("cpu", 0), _THOUSANDTHS)
+
+
+def _namespaces(spec: KueueSpec, around: Surroundings, faults: Faults) -> frozenset[str] | None:
+    """Return the namespaces that may use the queue; a missing selector selects none."""
+    if spec.namespace_selector is None:
+        return frozenset()
+    body, found = shaped(spec.namespace_selector, SelectorBody)
+    faults.extend(found, under="spec.namespaceSelector")
+    selector = label_selector(body, "spec.namespaceSelector", faults)
+    return frozenset() if selector is None else around.matching(selector)
+
+
+def _add_children(inner: Mapping[str, QueueDraft], leaves: Iterable[QueueDraft]) -> None:
+    """Raise a cohort with quotas of its own to what its children bring."""
+    by_name = {d.name: d for d in inner.values()}
+    sums: dict[str, dict[str, int]] = {name: dict(d.deserved) for name, d in by_name.items()}
+    for d in (*inner.values(), *leaves):
+        seen, above = {d.name}, d.parent
+        while above in by_name and above not in seen:
+            for r, v in d.deserved.items():
+                sums[above][r] = sums[above].get(r, 0) + v
+            seen.add(above)
+            above = by_name[above].parent
+    for name, d in by_name.items():
+        if d.deserved:
+            d.deserved = sums[name]
+        d.capability = {r: sums[name].get(r, 0) + v for r, v in d.capability.items()}

@@ -1,0 +1,144 @@
+"""From documents to objects: each is named, shaped, and kept or refused, never lost in silence."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..files import Document
+from .body_pod import ConditionBody
+from .faults import Faults, Ledger
+from .kinds import Read, name_of_kind, readers_for
+from .meta import Thing, api_group, is_usual_name, moment, place_of, thing_of
+from .options import ReadOptions
+from .owners import MIN_MEMBER
+
+_OURS = "apportion.dev/"
+_CORE_KINDS = frozenset(("Pod", "Node", "Namespace", "ResourceQuota", "LimitRange"))
+Key = tuple[str, str, str, str]
+
+
+class Objects:
+    """The objects of the input by API group and kind, and the newest moment in them."""
+
+    def __init__(self, options: ReadOptions, ledger: Ledger) -> None:
+        self.newest_s = 0
+        self.pod_keys: set[str] = set()
+        """Every pod of the input, bad ones included."""
+        self.owners: list[Thing] = []
+        """Objects of any other kind that say how many of their pods form a group."""
+        self._things: dict[tuple[str, str], list[Thing]] = {}
+        self._seen: dict[Key, Thing] = {}
+        self._ledger = ledger
+        self._readers = readers_for(options.queues_from)
+
+    def of(self, group: str, kind: str) -> list[Thing]:
+        """Return the objects of one kind, in the order they were read."""
+        return self._things.get((group, kind), [])
+
+    def add(self, document: Document) -> None:
+        """Read one document."""
+        data = document.data
+        if isinstance(data, dict) and str(data.get("apiVersion")).startswith(_OURS):
+            return
+        kind = self._kind_of(document)
+        if kind is None:
+            return
+        group = api_group(data.get("apiVersion") or "")
+        read = self._readers.get((group, kind))
+        if read is None:
+            self._ledger.counted[name_of_kind(group, kind)] += 1
+            self._keep_owner(document, group, kind)
+            return
+        self._add(document, group, kind, read)
+
+    def _kind_of(self, document: Document) -> str | None:
+        data, place = document.data, place_of(document)
+        faults = Faults()
+        if not isinstance(data, dict):
+            shown = repr(data)[:40]
+            faults.add("", f"is no object but {shown}; write apiVersion, kind and metadata")
+            self._ledger.reject(place, faults)
+            return None
+        kind, version = data.get("kind"), data.get("apiVersion")
+        if not isinstance(kind, str) or not kind:
+            faults.add("kind", "is missing or no text; write the kind of the object, such as Pod")
+        if version is not None and not isinstance(version, str):
+            faults.add("apiVersion", "must be text, such as v1")
+        elif not version and kind in _CORE_KINDS:
+            faults.add("apiVersion", "is missing; write v1")
+        if faults:
+            self._ledger.reject(place, faults)
+            return None
+        return str(kind)
+
+    def _add(self, document: Document, group: str, kind: str, read: Read) -> None:
+        faults = Faults()
+        faults.extend(document.faults)
+        thing = thing_of(document, group, kind, faults)
+        thing.body, found = read(document.data)
+        faults.extend(found)
+        if kind == "Pod":
+            self.pod_keys.add(thing.key)
+        if not faults:
+            self._note_times(thing, faults)
+        title = thing.title if thing.name else f"{kind} in {thing.source}"
+        if not faults:
+            self._keep(thing, faults)
+        self._ledger.reject(title, faults)
+
+    def _keep(self, thing: Thing, faults: Faults) -> None:
+        key = (thing.group, thing.kind, thing.namespace, thing.name)
+        first = self._seen.setdefault(key, thing)
+        if first is thing:
+            self._things.setdefault((thing.group, thing.kind), []).append(thing)
+            if not is_usual_name(thing.name):
+                self._ledger.warn(
+                    thing.title,
+                    "metadata.name",
+                    "an API server would refuse this name; write lower-case letters, digits, "
+                    "'-' and '.'",
+                )
+        elif not _are_equal(first, thing):
+            faults.add(
+                "metadata.name",
+                f"{thing.source} has other content than {first.source}, which counts; "
+                "remove one of them",
+            )
+
+    def _note_times(self, thing: Thing, faults: Faults) -> None:
+        """Remember the newest moment; a malformed one is a fault."""
+        status: Any = getattr(thing.body, "status", None)
+        moments = [thing.created_s, thing.deleted_s]
+        if getattr(status, "start_time", None):
+            moments.append(moment(status.start_time, "status.startTime", faults))
+        conditions: list[ConditionBody] = getattr(status, "conditions", None) or []
+        for i, c in enumerate(conditions):
+            if c.last_transition_time:
+                path = f"status.conditions[{i}].lastTransitionTime"
+                moments.append(moment(c.last_transition_time, path, faults))
+        self.newest_s = max(self.newest_s, *(m for m in moments if m is not None), 0)
+
+    def _keep_owner(self, document: Document, group: str, kind: str) -> None:
+        """Keep the head of an object of another kind that makes its pods a group."""
+        meta = document.data.get("metadata")
+        annotations: Any = meta.get("annotations") if isinstance(meta, dict) else None
+        if isinstance(annotations, dict) and MIN_MEMBER in annotations:
+            faults = Faults()
+            thing = thing_of(document, group, kind, faults)
+            if not faults:
+                self.owners.append(thing)
+
+
+def _are_equal(a: Thing, b: Thing) -> bool:
+    """Say whether two objects say the same, as far as it is read."""
+    return all(
+        getattr(a, name) == getattr(b, name)
+        for name in ("uid", "labels", "annotations", "owner", "created_s", "deleted_s", "body")
+    )
+
+
+def read_objects(documents: Iterable[Document], options: ReadOptions, ledger: Ledger) -> Objects:
+    """Read all documents."""
+    objects = Objects(options, ledger)
+    for document in documents:
+        objects.add(document)
+    return objects

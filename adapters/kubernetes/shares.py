@@ -1,0 +1,27 @@
+"""Devices that this version cannot place: shares of a GPU and device claims hold their group."""
+
+from collections.abc import Iterable, Iterator
+
+from ...models import Reason
+from .pods import Candidate
+
+_SHARES = ("gpu-fraction", "gpu-memory")
+_WHOLE_GPU = "nvidia.com/gpu"
+
+
+def device_holds(pods: Iterable[Candidate]) -> Iterator[Reason]:
+    """Yield why a group cannot be placed because of what its pods ask of devices."""
+    for c in pods:
+        if c.finished:
+            continue
+        about = f"pod {c.thing.key}"
+        if any(k in c.thing.annotations for k in _SHARES) and _WHOLE_GPU not in c.spec.requests:
+            yield Reason(
+                "device", about, "asks for a share of a GPU, which this version cannot place"
+            )
+        if c.waits and c.body.resource_claims:
+            yield Reason(
+                "device",
+                about,
+                "asks for device claims (resourceClaims), which this version cannot place",
+            )

@@ -1,0 +1,228 @@
+"""Volcano Jobs: the pods that their controller would still create, and their group.
+
+A job that is not submitted yet, or only partly created, can so be planned. Pod names, labels and
+annotations are those that Volcano's job controller writes.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from .body_group import NetworkTopologyBody
+from .body_pod import PodBody, PodSpecBody
+from .body_queue import JobSpec, JobState, JobStatus, Task, VolcanoJob
+from .drafts import Draft, network_topology
+from .faults import Faults, Ledger
+from .membership import Dialect
+from .meta import MetaBody, Owner, Thing
+from .options import ReadOptions
+from .shape import Hot, shaped, text_map
+
+GROUP = "batch.volcano.sh"
+MOST_PODS = 100_000
+"""Pods that one job is expanded to at most."""
+
+_OVER = frozenset(
+    ("Aborting", "Aborted", "Terminating", "Terminated", "Completing", "Completed", "Failed")
+)
+
+
+class TemplateBody(Hot):
+    """A pod template: labels and annotations, and the spec."""
+
+    metadata: MetaBody | None = None
+    spec: PodSpecBody | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """What the jobs add to the objects that exist."""
+
+    pods: list[Thing]
+    drafts: list[Draft]
+    aliases: dict[tuple[str, str], Draft]
+    """Groups by the other name that a job's pods may know them by."""
+
+
+def expand(
+    jobs: Iterable[Thing],
+    existing: set[str],
+    declared: Mapping[tuple[str, str], Draft],
+    options: ReadOptions,
+    taken_at_s: int,
+    ledger: Ledger,
+) -> Expansion:
+    """Return the missing pods and groups of the jobs that are ours.
+
+    ``existing`` are the keys of all pods of the input, bad ones included; ``declared`` are the
+    groups of Volcano by (namespace, name).
+    """
+    out = Expansion([], [], {})
+    for job in sorted(jobs, key=lambda j: j.key):
+        body: VolcanoJob = job.body
+        spec = body.spec or JobSpec()
+        phase = ((body.status or JobStatus()).state or JobState()).phase
+        if spec.scheduler_name and spec.scheduler_name not in options.scheduler_names:
+            continue
+        if phase in _OVER or job.deleted_s is not None:
+            continue
+        faults = Faults()
+        reader = _Reader(job, spec, taken_at_s, ledger, faults)
+        names = [f"{job.name}-{job.uid}", job.name] if job.uid else [job.name]
+        found = next((d for n in names if (d := declared.get((job.namespace, n)))), None)
+        draft = found or reader.draft(names[0])
+        missing = reader.pods(draft.name, existing, options)
+        if faults:
+            ledger.reject(job.title, faults)
+            continue
+        if found is None:
+            out.drafts.append(draft)
+        out.aliases.update({(job.namespace, n): draft for n in names})
+        out.pods.extend(missing)
+    return out
+
+
+class _Reader:
+    """Reads one job."""
+
+    def __init__(
+        self, job: Thing, spec: JobSpec, taken_at_s: int, ledger: Ledger, faults: Faults
+    ) -> None:
+        self._job = job
+        self._spec = spec
+        self._created_s = taken_at_s if job.created_s is None else job.created_s
+        self._ledger = ledger
+        self._faults = faults
+        self._tasks = [
+            (t.name or f"default{i}", t, f"spec.tasks[{i}]") for i, t in enumerate(spec.tasks or ())
+        ]
+        self._check()
+
+    def _check(self) -> None:
+        if not self._tasks:
+            self._faults.add("spec.tasks", "is missing; a job needs at least one task")
+        total = sum(_replicas(t) for _, t, _ in self._tasks)
+        if total > MOST_PODS:
+            self._faults.add("spec.tasks", f"ask for {total} pods; at most {MOST_PODS} are planned")
+        names = [name for name, _, _ in self._tasks]
+        for i, (name, task, path) in enumerate(self._tasks):
+            if name in names[:i]:
+                self._faults.add(f"{path}.name", f"{name!r} is used twice; name tasks differently")
+            if _minimum(task) > _replicas(task):
+                self._faults.add(
+                    f"{path}.minAvailable",
+                    f"{_minimum(task)} is more than the {_replicas(task)} replicas; lower it",
+                )
+            if task.depends_on:
+                self._ledger.warn(
+                    self._job.title,
+                    f"{path}.dependsOn",
+                    "is not used yet; tasks are planned together",
+                )
+
+    def draft(self, name: str) -> Draft:
+        """Return the group that the controller would create."""
+        spec, job = self._spec, self._job
+        roles = {name: _minimum(task) for name, task, _ in self._tasks if _minimum(task)}
+        draft = Draft(
+            namespace=job.namespace,
+            name=name,
+            source="Job",
+            dialect=Dialect.VOLCANO,
+            thing=job,
+            minimum=spec.min_available or sum(roles.values()),
+            roles=roles,
+            queue=spec.queue or "",
+            priority_class=spec.priority_class_name or "",
+            created_s=self._created_s,
+            owner=Owner("Job", job.name, job.uid, GROUP),
+        )
+        if spec.network_topology is not None:
+            wish, found = shaped(spec.network_topology, NetworkTopologyBody)
+            self._faults.extend(found, under="spec.networkTopology")
+            network_topology(draft, wish, "spec.networkTopology", self._ledger)
+        return draft
+
+    def pods(self, group: str, existing: set[str], options: ReadOptions) -> list[Thing]:
+        """Return the pods that do not exist yet."""
+        out: list[Thing] = []
+        if self._faults:
+            return out
+        for task_name, task, path in self._tasks:
+            template, found = shaped(task.template or {}, TemplateBody)
+            self._faults.extend(found, under=f"{path}.template")
+            if template is None:
+                continue
+            body = self._pod_body(template.spec or PodSpecBody(), options)
+            for index in range(_replicas(task)):
+                name = f"{self._job.name}-{task_name}-{index}"
+                if f"{self._job.namespace}/{name}" not in existing:
+                    out.append(self._pod(name, group, task_name, index, template, body))
+        return out
+
+    def _pod_body(self, spec: PodSpecBody, options: ReadOptions) -> PodBody:
+        spec.priority_class_name = spec.priority_class_name or self._spec.priority_class_name
+        spec.scheduler_name = self._spec.scheduler_name or options.scheduler_names[0]
+        return PodBody(spec=spec)
+
+    def _pod(
+        self, name: str, group: str, task: str, index: int, template: TemplateBody, body: PodBody
+    ) -> Thing:
+        job, meta = self._job, template.metadata or MetaBody()
+        queue = self._spec.queue or "default"
+        written = {
+            "volcano.sh/job-name": job.name,
+            "volcano.sh/task-spec": task,
+            "volcano.sh/task-index": str(index),
+            "volcano.sh/queue-name": queue,
+        }
+        return Thing(
+            group="",
+            kind="Pod",
+            namespace=job.namespace,
+            name=name,
+            uid="",
+            labels={
+                **text_map(meta.labels),
+                **written,
+                "volcano.sh/job-namespace": job.namespace,
+            },
+            annotations={
+                **text_map(meta.annotations),
+                **written,
+                "scheduling.k8s.io/group-name": group,
+            },
+            owner=Owner("Job", job.name, job.uid, GROUP),
+            created_s=self._created_s,
+            deleted_s=None,
+            generation=None,
+            source=job.source,
+            body=body,
+        )
+
+
+def _replicas(task: Task) -> int:
+    return 1 if task.replicas is None else task.replicas
+
+
+def _minimum(task: Task) -> int:
+    """Return the task's minimum: as written, else by its partitions, else all replicas."""
+    if task.min_available is not None:
+        return task.min_available
+    cut = task.partition_policy
+    if cut is not None and cut.min_partitions and cut.partition_size:
+        return cut.min_partitions * cut.partition_size
+    return _replicas(task)
+
+
+def drop_default_roles(draft: Draft, pods_by_role: Mapping[str, int]) -> None:
+    """Take off role minima that Volcano's webhook filled in, where the group asks for fewer pods.
+
+    The webhook sets a task's minimum to its replicas. Volcano enforces role minima only when they
+    sum to at most minMember; where every role asks for all its pods and the group for fewer, the
+    author wrote only the group's number.
+    """
+    owner = draft.owner
+    if owner is None or owner.api_group != GROUP or draft.minimum >= sum(draft.roles.values()):
+        return
+    if all(n >= pods_by_role.get(role, 0) for role, n in draft.roles.items()):
+        draft.roles = {}
