@@ -1,5 +1,10 @@
 """Item 8, second half: a victim that would come back by right in the next cycle.
 
+It counts where the victim comes back against what has a right to it and starts in the plan (the two
+would evict each other in turns), or against what could have gone in its place (the wrong one went).
+Other returns are no harm that a plan could avoid: one gang makes room for a second one, which takes
+the place of a third; or idle room is used meanwhile.
+
 The next cycle is the cluster after the plan: what starts runs (started now, protected by nothing
 new), victims and given-up groups are pending, terminating pods are gone, nominations are spent. A
 budget bears as many more as covered pods start, as many fewer as are evicted.
@@ -18,17 +23,28 @@ from oracle.exchange import Draft, Exchanges, Piece, Step
 from oracle.standing import Standing
 
 
-def returning(x: Exchanges, draft: Draft) -> Iterator[int]:
-    """Give the groups that lose pods by right and would come back by right."""
+def returning(x: Exchanges, draft: Draft) -> Iterator[tuple[int, Draft | None]]:
+    """Give the groups that lose pods by right and would come back by right, and that count.
+
+    With each goes the plan that evicts others in its place, if there is one.
+    """
     c = x.cluster
     choice = x.choice(draft.started, draft.evicted)
     if not choice.losers:
         return
     after = next_cluster(c, draft)
     later = Exchanges(Standing(after))
-    for g in choice.losers:
-        if _comes_back(later, after.group_index[c.groups[g].key]):
-            yield g
+    for g, lost in choice.losers.items():
+        rivals = {h for u in choice.units if u.group == g for h in choice.beneficiaries(u)}
+        for given in _returns(later, after.group_index[c.groups[g].key]):
+            against = {c.pod_index[after.pods[i].key] for p in given for i in p.pods}
+            instead = Draft(draft.places, draft.evicted - lost | against)
+            if any(c.group_of[i] in rivals for i in against & draft.started):
+                yield g, None
+                break
+            if against <= c.ours and x.is_legal(instead):
+                yield g, instead
+                break
 
 
 def next_cluster(c: Cluster, draft: Draft) -> Cluster:
@@ -57,11 +73,11 @@ def _changed(s: Snapshot, pods: tuple[Pod, ...], budgets: tuple[Budget, ...]) ->
     return replace(s, pods=pods, budgets=budgets, nominations=())
 
 
-def _comes_back(x: Exchanges, g: int) -> bool:
-    """Say whether g could start, alone, only by evicting, and by right."""
+def _returns(x: Exchanges, g: int) -> Iterator[frozenset[Piece]]:
+    """Give what g, alone, would evict by right where it can only start by evicting."""
     nothing = Draft((), x.standing.given_up(frozenset()))
     if g not in x.askers(nothing) or x.ways(nothing, g, frozenset()):
-        return False
+        return
     pieces = [
         p
         for p in x.running(nothing, g)
@@ -77,8 +93,7 @@ def _comes_back(x: Exchanges, g: int) -> bool:
             if ways:
                 found.append(given)
             if any(_is_by_right(x, g, given, step) for step in ways):
-                return True
-    return False
+                yield given
 
 
 def _is_by_right(x: Exchanges, g: int, given: frozenset[Piece], step: Step) -> bool:

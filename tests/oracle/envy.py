@@ -11,8 +11,9 @@ Readings of the contract that are fixed here:
 * An objection to a gang's elastic member is one by the member: it is in or out singly.
 * The share of a branch includes what starts, without what is evicted.
 * Item 8 is judged where nothing of 1 to 7 counts. A victim comes back by right if, in the cluster
-  after the plan, it could start alone by evicting, not without; in its place it evicts either lower
-  priorities of its own queue only, or is in. Groups that are given up are no victims.
+  after the plan, it could start alone by evicting, not without, and then either evicts lower
+  priorities of its own queue only, or is in. Which returns count: see :mod:`oracle.comeback`.
+  Groups that are given up are no victims.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -47,7 +48,7 @@ class Objection:
     """Keys of groups, or of elastic pods."""
     why: str
     places: Mapping[PodKey, NodeName] = field(default_factory=dict, compare=False)
-    """The plan that it leads to."""
+    """The plan that it leads to; empty if none in particular."""
     evicted: frozenset[PodKey] = field(default=frozenset(), compare=False)
 
 
@@ -294,9 +295,12 @@ class Court:
                 text = f"the plan does without evicting all of it ({ITEMS[HARM]})"
                 yield Objection(HARM, c.groups[spared[0]].key, (), text, places, evicted)
                 break
-        for g in comeback.returning(x, draft):
+        for g, instead in comeback.returning(x, draft):
             text = f"it is evicted and comes back by right ({ITEMS[HARM]})"
-            yield Objection(HARM, c.groups[g].key, (), text)
+            better = (
+                named(c, dict(instead.places), instead.evicted) if instead else ({}, frozenset())
+            )
+            yield Objection(HARM, c.groups[g].key, (), text, *better)
 
 
 ITEMS = {

@@ -8,6 +8,8 @@ Readings of the contract that are fixed here:
 * A member that fits no node of the emptied cluster alone is passed over when the minimum of a group
   is picked for demand. A running group stays where it is while its missing or elastic members are
   tried; elastic members are tried one after the other, in rank order, and skipped if they fail.
+* A broken group whose grace is over and that could not be completed makes no demand, not even with
+  what runs of it: every plan gives it up, and entitlements would change with it.
 * A due of an inner queue that does not name r is the sum over its children, unlimited if one is.
 * With ``literal_deserved`` a leaf names 0 wherever another queue names r.
 * Limits of queues, and the ban on non-preemptible use beyond ``deserved``, hold for demand as well.
@@ -184,10 +186,16 @@ class Standing:
             return out
         for g, leaf in enumerate(c.queue_of):
             if leaf == q:
-                out = plus(out, c.sum_of(c.size[i] for i in c.running[g]))
+                if not self._is_lost(g):
+                    out = plus(out, c.sum_of(c.size[i] for i in c.running[g]))
                 out = plus(out, c.sum_of(c.size[i] for i in self.could_run.get(g, ())))
         self.demand[q] = tuple(map(min, out, self.limit[q]))
         return self.demand[q]
+
+    def _is_lost(self, g: int) -> bool:
+        """Say whether every plan gives the group up."""
+        c = self.cluster
+        return c.state[g] == BROKEN and c.grace_over[g] and g not in self.could_run
 
     def _divide(self, parent: int, r: int, amount: Fraction) -> None:
         c, children = self.cluster, self.cluster.children[parent]

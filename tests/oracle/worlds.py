@@ -56,7 +56,9 @@ class World:
     limits: Limits
     gpus: bool
     rich: bool
-    """Has the rarer features: selectors, taints, ports, affinity, spread, budgets, roles."""
+    """Has the rarer features: selectors, taints, ports, affinity, spread, roles."""
+    moods: tuple[int, int, int]
+    """How often groups are meant to run, to wait and to be broken."""
     nodes: list[Node] = field(default_factory=list)
     queues: list[Queue] = field(default_factory=list)
     groups: list[Group] = field(default_factory=list)
@@ -73,7 +75,13 @@ class World:
 def world(seed: int, size: Size) -> Snapshot:
     """Return the world of this seed; equal seeds give equal worlds."""
     rng = Random(f"{size} {seed}")
-    w = World(rng, LIMITS[size], gpus=rng.random() < 0.4, rich=rng.random() < 0.6)
+    w = World(
+        rng,
+        LIMITS[size],
+        gpus=rng.random() < 0.4,
+        rich=rng.random() < 0.6,
+        moods=rng.choice(((8, 4, 1), (6, 5, 1), (2, 8, 1))),
+    )
     _add_nodes(w)
     _add_queues(w)
     _add_foreign(w)
@@ -122,7 +130,7 @@ def _add_queues(w: World) -> None:
     names = [r for r in (CPU, GPU) if total[r]]
     depth: list[int] = []
     named = [r for r in names if w.rng.random() < 0.6]
-    for n in range(rng.randint(1, w.limits.queues)):
+    for n in range(min(w.limits.queues, rng.choice((1, 2, 2, 3, 3, 4, 4)))):
         parents = [i for i, d in enumerate(depth) if d < 3]
         parent = rng.choice(parents) if parents and rng.random() < 0.4 else None
         depth.append(1 if parent is None else depth[parent] + 1)
@@ -177,7 +185,7 @@ def _add_group(w: World, n: int) -> None:
         roles = False
     if not members:
         return
-    mood = rng.choices(("running", "pending", "broken"), (6, 5, 1))[0]
+    mood = rng.choices(("running", "pending", "broken"), w.moods)[0]
     priority = rng.choice((0, 0, 0, 0, 1, 2))
     group = Group(
         rng.choice("ab"),
