@@ -1,0 +1,1 @@
+"""The rules: one file = one rule, said twice, to the solver and in plain Python."""

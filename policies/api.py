@@ -1,0 +1,99 @@
+"""What a rule looks like: implement the protocols you need; a rule may be several at once.
+
+A rule keeps no state, reads no clock, no weight and no other rule. Options are dataclass fields.
+Register an installed rule under the entry point group ``apportion.rules``.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+from ..models import Node, Reason, Violation
+
+if TYPE_CHECKING:
+    from .board import Board, Term
+    from .outcome import Outcome
+    from .podset import PodSet
+    from .tracker import Tracker, World
+
+Sense = Literal["min", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFeatures:
+    """What a filter looks at on a node; only these split nodes into classes."""
+
+    labels: frozenset[str] = frozenset()
+    taints: bool = False
+    state: bool = False
+    name: bool = False
+
+
+@runtime_checkable
+class Rule(Protocol):
+    """Anything with a name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+@runtime_checkable
+class Filter(Protocol):
+    """May this pod set ever run on that node? Decided before the model exists."""
+
+    @property
+    def name(self) -> str: ...
+
+    def sees(self, pods: "PodSet") -> NodeFeatures: ...
+
+    def refuse(self, pods: "PodSet", node: Node) -> Reason | None: ...
+
+
+@runtime_checkable
+class Constraint(Protocol):
+    """A rule no plan may break, said twice: to the solver and without it."""
+
+    @property
+    def name(self) -> str: ...
+
+    def constrain(self, board: "Board") -> None: ...
+
+    def check(self, outcome: "Outcome") -> Iterable[Violation]: ...
+
+
+@runtime_checkable
+class Objective(Protocol):
+    """One quantity, in a stated unit, with its sense; an earlier tier wins over a later one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def unit(self) -> str: ...
+
+    @property
+    def sense(self) -> Sense: ...
+
+    def cost(self, board: "Board") -> "Iterable[Term]": ...
+
+    def measure(self, outcome: "Outcome") -> int: ...
+
+
+@runtime_checkable
+class Tracked(Protocol):
+    """A constraint that ties pods together and can follow a growing plan, pod by pod."""
+
+    @property
+    def name(self) -> str: ...
+
+    def track(self, world: "World") -> "Tracker": ...
+
+
+@runtime_checkable
+class Holding(Protocol):
+    """A rule that keeps whole groups from starting, whatever the nodes."""
+
+    @property
+    def name(self) -> str: ...
+
+    def hold(self, outcome: "Outcome", group: str) -> Iterable[Reason]: ...

@@ -1,0 +1,431 @@
+"""The board: what a rule may see and touch of the solver's model.
+
+It speaks of merged things: shapes of pods, classes of equal nodes, types of equal groups. The model
+is integer variables and named rows Σ coefficient · variable ≤ bound, each perhaps only where some
+0-1 variables are 1: what CP-SAT, an LP and a MIP engine all read, so that a rule is told once.
+See docs/design/board.md.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import gcd
+from typing import NewType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models import Pod, QueueName
+from .levels import Levels
+from .members import Members, Standing
+from .scene import Scene
+from .tracker import World
+
+Var = NewType("Var", int)
+"""A variable of the model: its number."""
+Term = tuple[int, Var]
+"""Coefficient and variable."""
+ROW_LIMIT = 1 << 31
+"""Rows whose terms could add up to more are divided and rounded to the safe side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimant:
+    """On whose behalf a pod claims room: what its rights depend on."""
+
+    queue: QueueName
+    priority: int
+    may_preempt: bool
+    asks: tuple[int, ...]
+    """Columns of the ledger that some pod of the group asks for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """Pods that no rule tells apart; ``row`` in ledger units, the pod slot included."""
+
+    index: int
+    sample: Pod
+    row: tuple[int, ...]
+    claimant: Claimant | None = None
+
+    @property
+    def label(self) -> str:
+        return f"shape {self.index} ({self.sample.key})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeClass:
+    """Nodes that no shape tells apart; ``room`` is one node's, later, before the plan."""
+
+    index: int
+    nodes: tuple[int, ...]
+    room: tuple[int, ...]
+    name: str
+
+    @property
+    def size(self) -> int:
+        return len(self.nodes)
+
+    @property
+    def label(self) -> str:
+        return f"node {self.name}" if self.size == 1 else f"{self.size} nodes like {self.name}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupType:
+    """Groups that no rule tells apart, oldest first."""
+
+    index: int
+    members: tuple[Members, ...]
+    queue: QueueName
+    level: int = 0
+    """Which slice of the order its minimum belongs to."""
+
+    @property
+    def sample(self) -> Members:
+        return self.members[0]
+
+    @property
+    def standing(self) -> Standing:
+        return self.members[0].standing
+
+    @property
+    def label(self) -> str:
+        more = f" and {len(self.members) - 1} like it" if len(self.members) > 1 else ""
+        return f"group {self.sample.key}{more}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RoleSet:
+    """The pending pods of one shape in one role, in each group of a type."""
+
+    index: int
+    type: GroupType
+    role: str
+    shape: Shape
+    limit: int
+    """How many each group has."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Victim:
+    """A running group that may be evicted, whole or in part."""
+
+    index: int
+    members: Members
+    queue: QueueName
+    priority: int
+    whole: bool
+    """May go as a whole (every running pod may be evicted)."""
+    surplus: int
+    """How many single pods may go while it stays whole."""
+    given_up: bool = False
+    """Broken and past its grace: goes unless the plan completes it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unit:
+    """Equal running pods of one victim on one node."""
+
+    index: int
+    victim: Victim
+    node: int
+    pods: tuple[Pod, ...]
+    row: tuple[int, ...]
+
+    @property
+    def sample(self) -> Pod:
+        return self.pods[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A variable with the largest value it can take."""
+
+    var: Var
+    upper: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a board is made of."""
+
+    shapes: tuple[Shape, ...]
+    classes: tuple[NodeClass, ...]
+    types: tuple[GroupType, ...]
+    rolesets: tuple[RoleSet, ...]
+    victims: tuple[Victim, ...]
+    units: tuple[Unit, ...]
+    fits: Mapping[tuple[int, int], int]
+    """(shape, class) to how many fit at most on the class, victims gone; pairs with 0 are absent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Σ coefs · vars ≤ bound, wherever all of ``given`` are 1."""
+
+    vars: tuple[Var, ...]
+    coefs: tuple[int, ...]
+    bound: int
+    rule: str
+    about: str
+    given: tuple[Var, ...] = ()
+    equal: bool = False
+    """Σ = bound instead."""
+
+
+@dataclass
+class Board:
+    """A model under construction, seen through merged things."""
+
+    scene: Scene
+    parts: Parts
+    levels: Levels
+    exact: bool = True
+    """False once a row had to be rounded: the model may then refuse what is legal."""
+    lower: list[int] = field(default_factory=list)
+    upper_: list[int] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        p = self.parts
+        self.world: World = self.scene.world()
+        self._memo: dict[Hashable, Var] = {}
+        self._choices: dict[str, list[Var]] = {}
+        self.rights: dict[tuple[Claimant, int], Var | bool] = {}
+        self.answers: dict[Hashable, Var | bool] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._class_of_node = {i: c for c in p.classes for i in c.nodes}
+        self._start = [
+            None if t.standing is Standing.WHOLE else self._new(len(t.members)) for t in p.types
+        ]
+        self._count = [self._new(r.limit * len(r.type.members)) for r in p.rolesets]
+        self._x = {pair: self._new(most) for pair, most in sorted(p.fits.items())}
+        self._gone = [self._new(1) for _ in p.victims]
+        self._lost = [self._new(len(u.pods)) for u in p.units]
+        self._cells: list[list[tuple[NodeClass, Var]]] = [[] for _ in p.shapes]
+        self._on: list[list[tuple[Shape, Var]]] = [[] for _ in p.classes]
+        for (s, c), var in self._x.items():
+            self._cells[s].append((p.classes[c], var))
+            self._on[c].append((p.shapes[s], var))
+        self._units_on: dict[int, list[Unit]] = {}
+        for u in p.units:
+            self._units_on.setdefault(self._class_of_node[u.node].index, []).append(u)
+        self._rolesets_of_shape: list[list[RoleSet]] = [[] for _ in p.shapes]
+        self._rolesets_of_type: list[list[RoleSet]] = [[] for _ in p.types]
+        for r in p.rolesets:
+            self._rolesets_of_shape[r.shape.index].append(r)
+            self._rolesets_of_type[r.type.index].append(r)
+        for s in p.shapes:
+            placed = [(1, v) for _, v in self._cells[s.index]]
+            counted = [(-1, self._count[r.index]) for r in self._rolesets_of_shape[s.index]]
+            self.equal([*placed, *counted], 0, "placement", s.label)
+
+    # What there is
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        return self.parts.shapes
+
+    @property
+    def classes(self) -> tuple[NodeClass, ...]:
+        return self.parts.classes
+
+    @property
+    def types(self) -> tuple[GroupType, ...]:
+        return self.parts.types
+
+    @property
+    def rolesets(self) -> tuple[RoleSet, ...]:
+        return self.parts.rolesets
+
+    @property
+    def victims(self) -> tuple[Victim, ...]:
+        return self.parts.victims
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        return self.parts.units
+
+    # Variables
+
+    def started(self, groups: GroupType) -> Var | None:
+        """How many groups of the type get their minimum; None where they run whole already."""
+        return self._start[groups.index]
+
+    def count(self, role: RoleSet) -> Var:
+        """How many pods of the role set start, over all groups of its type."""
+        return self._count[role.index]
+
+    def pods(self, shape: Shape, nodes: NodeClass) -> Var | None:
+        """How many pods of the shape go to the class; None where none fits."""
+        return self._x.get((shape.index, nodes.index))
+
+    def cells(self, shape: Shape) -> Sequence[tuple[NodeClass, Var]]:
+        """Where the shape can go, with the variable of each class."""
+        return self._cells[shape.index]
+
+    def on(self, nodes: NodeClass) -> Sequence[tuple[Shape, Var]]:
+        """What can go to the class."""
+        return self._on[nodes.index]
+
+    def rolesets_of(self, groups: GroupType) -> Sequence[RoleSet]:
+        return self._rolesets_of_type[groups.index]
+
+    def gone(self, victim: Victim) -> Var:
+        """Whether the victim goes as a whole."""
+        return self._gone[victim.index]
+
+    def lost(self, unit: Unit) -> Var:
+        """How many pods of the unit are evicted."""
+        return self._lost[unit.index]
+
+    def units_on(self, nodes: NodeClass) -> Sequence[Unit]:
+        return self._units_on.get(nodes.index, ())
+
+    def units_of(self, victim: Victim) -> Sequence[Unit]:
+        return [u for u in self.parts.units if u.victim is victim]
+
+    def class_of(self, node: int) -> NodeClass | None:
+        return self._class_of_node.get(node)
+
+    def cells_by_domain(
+        self, shape: Shape, numbers: NDArray[np.int64]
+    ) -> Mapping[int, Sequence[Var]]:
+        """Where the shape can go, by domain number (a class lies in its first node's domain)."""
+        out: dict[int, list[Var]] = {}
+        for cls, var in self._cells[shape.index]:
+            out.setdefault(int(numbers[cls.nodes[0]]), []).append(var)
+        return out
+
+    # Further variables
+
+    def _new(self, upper: int, lower: int = 0) -> Var:
+        self.lower.append(lower)
+        self.upper_.append(upper)
+        return Var(len(self.upper_) - 1)
+
+    def upper(self, var: Var) -> int:
+        """Return the largest value that the variable can take."""
+        return self.upper_[var]
+
+    def bounded(self, var: Var) -> Bounded:
+        return Bounded(var, self.upper_[var])
+
+    def integer(self, lower: int, upper: int, name: Hashable) -> Bounded:
+        """Return the integer variable of that name, made on first use."""
+        if name not in self._memo:
+            self._memo[name] = self._new(upper, lower)
+        return self.bounded(self._memo[name])
+
+    def flag(self, name: Hashable) -> Var:
+        """Return the 0-1 variable of that name, made on first use."""
+        return self.integer(0, 1, name).var
+
+    def choice(self, kind: str, name: str) -> Var:
+        """Return a 0-1 variable; of one kind at most one is 1."""
+        memo = ("choice", kind, name)
+        if memo not in self._memo:
+            self._memo[memo] = self._new(1)
+            self._choices.setdefault(kind, []).append(self._memo[memo])
+        return self._memo[memo]
+
+    def number(self, thing: Hashable) -> int:
+        """Return a small number that stands for the thing."""
+        return self._numbers.setdefault(thing, len(self._numbers))
+
+    def present(self, shape: Shape, key: str, domain: int, cells: Iterable[Var]) -> Var:
+        """Return a 0-1 variable that is 1 where any pod of the shape is in the domain."""
+        memo = ("present", shape.index, key, domain)
+        if memo not in self._memo:
+            flag = self._new(1)
+            self._memo[memo] = flag
+            for var in cells:
+                top = self.upper_[var]
+                self.at_most([(1, var), (-top, flag)], 0, "placement", f"{shape.label} {key}")
+        return self._memo[memo]
+
+    def displaces(self, shape: Shape, unit: Unit, rule: str, cls: NodeClass | None = None) -> None:
+        """Let the shape onto the class (the unit's own, if none is named) only in the unit's stead.
+
+        All pods of the unit must go, and the shape's group must have a right to them.
+        """
+        at = cls if cls is not None else self._class_of_node[unit.node]
+        var = self._x.get((shape.index, at.index))
+        if var is None:
+            return
+        here = self.present(shape, "class", at.index, [var])
+        label = f"{shape.label} {unit.sample.key}"
+        self.at_most([(len(unit.pods), here), (-1, self._lost[unit.index])], 0, rule, label)
+        right = self.right(shape.claimant, unit.victim)
+        if right is not True:
+            self.at_most([(1, here), *([] if right is False else [(-1, right)])], 0, rule, label)
+
+    def right(self, claimant: Claimant | None, victim: Victim) -> "Var | bool":
+        """Say whether the claimant may evict the victim: always, never, or where a variable is 1.
+
+        Answered by the preemption rule, which fills :attr:`rights` first; without it: always.
+        """
+        if victim.given_up or claimant is None:
+            return True
+        return self.rights.get((claimant, victim.index), True)
+
+    # Constraints
+
+    def at_most(
+        self,
+        terms: Iterable[Term],
+        bound: int,
+        rule: str,
+        about: str,
+        given: Sequence[Var] = (),
+    ) -> None:
+        """Require Σ coefficient · variable ≤ bound (all integers), where every ``given`` is 1.
+
+        Divides by what the coefficients share; where the terms could still add up to more than
+        2^31, divides further and rounds to the safe side, and the board is no longer exact.
+        """
+        kept = [(c, v) for c, v in terms if c]
+        share = gcd(*(c for c, _ in kept)) if kept else 1
+        bound //= share
+        kept = [(c // share, v) for c, v in kept]
+        reach = sum(abs(c) * self.upper(v) for c, v in kept)
+        if sum(max(0, c) * self.upper(v) for c, v in kept) <= bound:
+            return
+        if kept and max(reach, abs(bound)) >= ROW_LIMIT:
+            by = -(-max(reach, abs(bound)) // (ROW_LIMIT - 1 - len(kept)))
+            kept = [(-(-c // by), v) for c, v in kept]
+            bound //= by
+            self.exact = False
+        self.rows.append(
+            Row(
+                tuple(v for _, v in kept),
+                tuple(c for c, _ in kept),
+                bound,
+                rule,
+                about,
+                tuple(given),
+            )
+        )
+
+    def equal(self, terms: Iterable[Term], value: int, rule: str, about: str) -> None:
+        """Require Σ coefficient · variable = value; small coefficients only."""
+        kept = [(c, v) for c, v in terms if c]
+        if kept or value:
+            self.rows.append(
+                Row(
+                    tuple(v for _, v in kept),
+                    tuple(c for c, _ in kept),
+                    value,
+                    rule,
+                    about,
+                    (),
+                    True,
+                )
+            )
+
+    def close(self) -> None:
+        """Finish: add what the choices made so far imply."""
+        for kind, flags in sorted(self._choices.items()):
+            self.at_most([(1, f) for f in flags], 1, "placement", kind)
+        self._choices.clear()

@@ -1,0 +1,33 @@
+"""What an eviction costs: section 6 of docs/design/order.md."""
+
+from ..models import Pod
+from .members import Members, Standing
+from .scene import Scene
+
+
+def devices(scene: Scene, pod: Pod) -> int:
+    """Return the devices that the pod holds (whole ones, rounded up); cores where it has none."""
+    requests = pod.spec.requests
+    held = sum(
+        -(-v // 1000)
+        for r, v in requests.items()
+        if "/" in r and not r.startswith(("kubernetes.io/", "attachable-volumes"))
+    )
+    return held or -(-requests["cpu"] // 1000)
+
+
+def age_s(scene: Scene, pod: Pod) -> int:
+    """Return how long the pod has run, in seconds."""
+    start = pod.started_s if pod.started_s is not None else pod.created_s
+    return max(0, scene.snapshot.taken_at_s - start) if start else 0
+
+
+def lost_device_seconds(scene: Scene, pod: Pod) -> int:
+    return devices(scene, pod) * age_s(scene, pod)
+
+
+def spare_members(m: Members) -> int:
+    """Return how many single pods may leave while the group stays whole (roles not looked at)."""
+    if m.standing is not Standing.WHOLE:
+        return 0
+    return len(m.running) - max(m.need, sum(m.role_need.values()))

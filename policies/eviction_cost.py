@@ -1,0 +1,213 @@
+"""What evictions cost, in five tiers: section 6 of docs/design/order.md.
+
+Groups that are given up cost nothing: they go in any case.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ..models import GroupKey, Pod
+from .cost import age_s, lost_device_seconds
+from .evictable import given_up, victim_priority
+
+from .outcome import Outcome
+from .scene import Scene
+from .standing import items_of, standing_of, walk
+from .standing_rows import out_var, running_items
+
+if TYPE_CHECKING:
+    from .board import Board, Term, Var, Victim
+
+Sense = Literal["max", "min"]
+
+
+def victims_of(outcome: Outcome) -> Mapping[GroupKey, tuple[Pod, ...]]:
+    """Return what is evicted for others: groups that are given up left out."""
+    scene = outcome.scene
+    return {g: ps for g, ps in outcome.losses.items() if not given_up(scene, scene.roster[g])}
+
+
+@dataclass(frozen=True, slots=True)
+class Returning:
+    """Evicted pods that are inside their queue's entitlement: they come back by right."""
+
+    name: str = "returning victims"
+    unit: str = "pods"
+    sense: Sense = "min"
+
+    def cost(self, board: "Board") -> "Iterable[Term]":
+        out: list[Term] = []
+        for v in board.victims:
+            if not v.given_up:
+                out += self._of(board, v)
+        return out
+
+    def _of(self, board: "Board", v: "Victim") -> "Iterable[Term]":
+        label = f"group {v.members.key}"
+        units = board.units_of(v)
+        total = sum(len(u.pods) for u in units)
+        spare, out_flags = 0, list["Var"]()
+        out: list[Term] = []
+        for item in running_items(board, v):
+            answer = self._out_anywhere(board, v, item)
+            if item.kind == "elastic":
+                if answer is True:
+                    spare += 1
+                elif not isinstance(answer, bool):
+                    out_flags.append(answer)
+            elif v.whole and answer is not True:
+                back = board.flag(("back", v.index))
+                also: list[Term] = [] if isinstance(answer, bool) else [(-1, answer)]
+                board.at_most([(1, board.gone(v)), (-1, back), *also], 0, self.name, label)
+                out.append((len(v.members.running), back))
+        if v.surplus:
+            singles = board.integer(0, v.surplus, ("back singles", v.index)).var
+            lost: list[Term] = [(1, board.lost(u)) for u in units]
+            minus: list[Term] = [(-total, board.gone(v)), (-1, singles)]
+            board.at_most([*lost, *minus, *((-1, f) for f in out_flags)], spare, self.name, label)
+            out.append((1, singles))
+        return out
+
+    @staticmethod
+    def _out_anywhere(board: "Board", v: "Victim", item: object) -> "Var | bool":
+        from .members import Item
+
+        assert isinstance(item, Item)
+        table = standing_of(board.scene)
+        answers = [
+            out_var(board, table, item, q, after=True) for q in board.scene.tree.path(v.queue)
+        ]
+        if any(a is True for a in answers):
+            return True
+        flags = [a for a in answers if not isinstance(a, bool)]
+        if not flags:
+            return False
+        out = board.flag(("out anywhere", item.id))
+        board.at_most(
+            [(1, out), *((-1, f) for f in flags)], 0, Returning().name, f"group {v.members.key}"
+        )
+        return out
+
+    def measure(self, outcome: Outcome) -> int:
+        return sum(returning(outcome, g) for g in victims_of(outcome))
+
+
+def returning(outcome: Outcome, group: GroupKey) -> int:
+    """Return how many evicted pods of the group are in, once everything else that goes is gone."""
+    scene = outcome.scene
+    table = standing_of(scene)
+    of_leaf: dict[object, list[object]] = {}
+    for m in scene.roster.values():
+        if m.group.queue not in scene.tree:
+            continue
+        new = {p.key for p in outcome.started.get(m.key, ())}
+        items = [
+            i
+            for i in items_of(scene, m, [p for p in m.pending if p.key in new])
+            if m.key == group or not any(p.key in outcome.evicted for p in i.pods)
+        ]
+        of_leaf.setdefault(m.group.queue, []).extend(items)
+    placings, _ = walk(table, of_leaf)  # type: ignore[arg-type]
+    m = scene.roster[group]
+    lost = len(outcome.losses[group])
+    mine = items_of(scene, m, ())
+    if lost == len(m.running):
+        first = next((i for i in mine if i.kind == "minimum"), None)
+        return lost if first is not None and placings[first.id].is_in else 0
+    singles_out = sum(not placings[i.id].is_in for i in mine if i.kind == "elastic")
+    return max(0, lost - singles_out)
+
+
+@dataclass(frozen=True, slots=True)
+class ByPriority:
+    """Evicted pods, the number at the highest priority first."""
+
+    name: str = "victims"
+    unit: str = "pods by priority"
+    sense: Sense = "min"
+
+    def _weights(self, scene: Scene) -> Mapping[int, int]:
+        count: dict[int, int] = {}
+        for m in scene.roster.values():
+            if m.running:
+                p = victim_priority(m)
+                count[p] = count.get(p, 0) + len(m.running)
+        weights: dict[int, int] = {}
+        weight = 1
+        for priority in sorted(count):
+            weights[priority] = weight
+            weight = min(weight * (count[priority] + 1), 1 << 40)
+        return weights
+
+    def cost(self, board: "Board") -> "Iterable[Term]":
+        weights = self._weights(board.scene)
+        return [
+            (weights[u.victim.priority], board.lost(u))
+            for u in board.units
+            if not u.victim.given_up
+        ]
+
+    def measure(self, outcome: Outcome) -> int:
+        weights = self._weights(outcome.scene)
+        return sum(
+            weights[victim_priority(outcome.scene.roster[g])] * len(ps)
+            for g, ps in victims_of(outcome).items()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GangsBroken:
+    """Running groups that lose their minimum."""
+
+    name: str = "gangs broken"
+    unit: str = "groups"
+    sense: Sense = "min"
+
+    def cost(self, board: "Board") -> "Iterable[Term]":
+        return [(1, board.gone(v)) for v in board.victims if not v.given_up]
+
+    def measure(self, outcome: Outcome) -> int:
+        roster = outcome.scene.roster
+        return sum(len(ps) == len(roster[g].running) for g, ps in victims_of(outcome).items())
+
+
+@dataclass(frozen=True, slots=True)
+class LostWork:
+    """Device-seconds of evicted pods: devices held (cores where there are none) × seconds run."""
+
+    name: str = "lost work"
+    unit: str = "device-seconds"
+    sense: Sense = "min"
+
+    def cost(self, board: "Board") -> "Iterable[Term]":
+        scene = board.scene
+        return [
+            (lost_device_seconds(scene, u.sample), board.lost(u))
+            for u in board.units
+            if not u.victim.given_up
+        ]
+
+    def measure(self, outcome: Outcome) -> int:
+        scene = outcome.scene
+        return sum(lost_device_seconds(scene, p) for ps in victims_of(outcome).values() for p in ps)
+
+
+@dataclass(frozen=True, slots=True)
+class Youngest:
+    """Σ ages of evicted pods: of equals the youngest go."""
+
+    name: str = "age of victims"
+    unit: str = "seconds"
+    sense: Sense = "min"
+
+    def cost(self, board: "Board") -> "Iterable[Term]":
+        return [
+            (age_s(board.scene, u.sample), board.lost(u))
+            for u in board.units
+            if not u.victim.given_up
+        ]
+
+    def measure(self, outcome: Outcome) -> int:
+        scene = outcome.scene
+        return sum(age_s(scene, p) for ps in victims_of(outcome).values() for p in ps)

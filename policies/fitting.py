@@ -1,0 +1,147 @@
+"""Where can these pods go, everything else staying where it is? Exact while small.
+
+Equal pods without ties to others are counted; otherwise a depth-first search tries places, equal pods
+in one order only. A search that meets its step limit says so: its "no" is then no proof.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..models import NodeName, Pod, PodKey
+from .api import Tracked
+from .evictable import evictable
+from .ledger import Matrix
+from .scene import Scene
+from .tracker import Mask, Tracker, World
+
+STEPS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Places found, or None; ``proven`` says whether a None is certain."""
+
+    places: Mapping[PodKey, NodeName] | None
+    proven: bool = True
+
+
+class Field:
+    """Nodes with what is free on them, and the pods that stand there."""
+
+    def __init__(self, scene: Scene, room: Matrix, world: World) -> None:
+        self.scene = scene
+        self.room = room.copy()
+        self._trackers: tuple[Tracker, ...] = tuple(
+            r.track(world) for r in scene.rules if isinstance(r, Tracked)
+        )
+        self._steps = 0
+
+    def candidates(self, pod: Pod) -> Mask:
+        """Say which nodes take the pod now."""
+        row = self.scene.row(pod)
+        asked = np.flatnonzero(row)
+        mask: Mask = self.scene.mask(pod) & (self.room[:, asked] >= row[asked]).all(axis=1)
+        for tracker in self._trackers:
+            allowed = tracker.allows(pod)
+            if allowed is not None:
+                mask = mask & allowed
+        return mask
+
+    def add(self, pod: Pod, node: int, times: int = 1) -> None:
+        """Put the pod there (times −1: take it away)."""
+        self.room[node] = self.room[node] - times * self.scene.row(pod)
+        for tracker in self._trackers:
+            tracker.add(pod, node, times)
+
+    def copies(self, pod: Pod, most: int) -> int:
+        """Return how many copies of a pod without ties fit, at most ``most``."""
+        return int(min(most, self.per_node(pod, most).sum()))
+
+    def per_node(self, pod: Pod, most: int) -> Matrix:
+        row = self.scene.row(pod)
+        counts = np.where(self.candidates(pod), most, 0).astype(object)
+        for r in np.flatnonzero(row):
+            counts = np.minimum(counts, np.maximum(self.room[:, r], 0) // row[r])
+        return counts
+
+    def place(self, pods: Sequence[Pod], steps: int = STEPS) -> Fit:
+        """Find places for all the pods; the field is left as it was."""
+        kinds = _kinds(pods)
+        if len(kinds) == 1 and not _tied(pods[0]):
+            return self._count(pods)
+        self._steps = steps
+        found: dict[PodKey, int] = {}
+        done = self._search([list(k) for k in kinds], found, [-1] * len(kinds))
+        if done:
+            names = self.scene.nodes
+            return Fit({k: names[i].name for k, i in found.items()})
+        return Fit(None, proven=self._steps > 0)
+
+    def _count(self, pods: Sequence[Pod]) -> Fit:
+        counts = self.per_node(pods[0], len(pods))
+        if int(counts.sum()) < len(pods):
+            return Fit(None)
+        left = list(pods)
+        places: dict[PodKey, NodeName] = {}
+        # Tightest nodes first: large holes stay.
+        for i in np.argsort(np.where(counts > 0, counts, len(pods) + 1), kind="stable"):
+            for _ in range(int(counts[i])):
+                if not left:
+                    return Fit(places)
+                places[left.pop(0).key] = self.scene.nodes[i].name
+        return Fit(places)
+
+    def _search(self, kinds: list[list[Pod]], found: dict[PodKey, int], last: list[int]) -> bool:
+        if not any(kinds):
+            return True
+        for k, rest in enumerate(kinds):
+            if not rest:
+                continue
+            pod = rest.pop()
+            tied = _tied(pod)
+            for i in np.flatnonzero(self.candidates(pod)):
+                if not tied and i < last[k]:
+                    continue
+                self._steps -= 1
+                if self._steps <= 0:
+                    break
+                self.add(pod, int(i))
+                before, last[k] = last[k], int(i)
+                found[pod.key] = int(i)
+                if self._search(kinds, found, last):
+                    self.add(pod, int(i), -1)
+                    rest.append(pod)
+                    return True
+                del found[pod.key]
+                last[k] = before
+                self.add(pod, int(i), -1)
+            rest.append(pod)
+            # Another kind may have to come first only where pods look at each other.
+            if not tied and not any(_tied(q[0]) for q in kinds if q):
+                return False
+        return False
+
+
+def _tied(pod: Pod) -> bool:
+    return pod.spec.sees_pods or bool(pod.spec.host_ports)
+
+
+def _kinds(pods: Iterable[Pod]) -> list[list[Pod]]:
+    """Group pods that no rule tells apart; hungry kinds first."""
+    out: dict[object, list[Pod]] = {}
+    for p in pods:
+        key = (id(p.spec), tuple(sorted(p.labels.items())) if _tied(p) else p.role, p.namespace)
+        out.setdefault(key, []).append(p)
+    return [list(reversed(k)) for k in out.values()]
+
+
+def emptied(scene: Scene) -> Field:
+    """Return the cluster as it would be without evictable work."""
+    gone = {p.key for p in scene.snapshot.pods if p.holds and evictable(scene, p)}
+    room = scene.room_later.copy()
+    for p, i in scene.holders:
+        if p.key in gone:
+            room[i] = room[i] + scene.row(p)
+    return Field(scene, room, scene.world(gone))

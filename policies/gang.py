@@ -1,0 +1,143 @@
+"""Gang: a group runs with its minimum, in total and per role, or not at all."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..models import GroupKey, Reason, Violation
+from .members import Members, Standing
+from .outcome import Outcome
+
+if TYPE_CHECKING:
+    from .board import Board, GroupType
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """Σ pods of a group ≥ minimum · started, per role likewise, and 0 where it does not start.
+
+    Members that have succeeded count towards the minimum. A broken group is completed, or, once
+    its grace is over, given up: all its pods are evicted.
+    """
+
+    name: str = "gang"
+
+    def hold(self, outcome: Outcome, group: str) -> Iterable[Reason]:
+        m = outcome.scene.roster[GroupKey(group)]
+        yield from m.group.hold
+        if m.standing is Standing.WHOLE or not m.missing:
+            return
+        for role, n in m.role_need.items():
+            have = sum(p.role == role for p in (*m.running, *m.pending))
+            if have < n:
+                yield self._short(m, f"role {role}", have, n, sum(p.role == role for p in m.gated))
+                return
+        have = len(m.running) + len(m.pending)
+        if have < m.need:
+            yield self._short(m, "group", have, m.need, len(m.gated))
+
+    def _short(self, m: Members, what: str, have: int, need: int, gated: int) -> Reason:
+        gates = sorted({g for p in m.gated for g in p.gates})
+        wait = f"; {gated} more wait for scheduling gates: {', '.join(gates)}" if gated else ""
+        return Reason(
+            self.name, f"{what} {m.key}" if what == "group" else f"{what} of {m.key}",
+            f"only {have}/{need} members exist that can be scheduled{wait}",
+        )  # fmt: skip
+
+    def check(self, outcome: Outcome) -> Iterable[Violation]:
+        for key in sorted({*outcome.started, *outcome.losses}):
+            m = outcome.scene.roster[key]
+            new = outcome.started.get(key, ())
+            lost = outcome.losses.get(key, ())
+            after = outcome.after(key)
+            if new and (m.group.hold or not m.is_whole(after)):
+                yield Violation(self.name, f"group {key}", self._short_of(m, after))
+            if new and lost:
+                yield Violation(self.name, f"group {key}", "starts pods and loses pods at once")
+            if lost and not new and after and not m.is_whole(after):
+                yield Violation(
+                    self.name, f"group {key}", f"would be left broken: {self._short_of(m, after)}"
+                )
+            for p in new:
+                if p.state != "pending":
+                    yield Violation(self.name, f"pod {p.key}", f"is {p.state}, not pending")
+
+    @staticmethod
+    def _short_of(m: Members, after: Iterable[object]) -> str:
+        if m.group.hold:
+            return m.group.hold[0].message
+        roles = Counter(p.role for p in after)  # type: ignore[attr-defined]
+        for r, n in m.role_need.items():
+            if roles[r] < n:
+                return f"{roles[r]} of at least {n} of role {r} would run"
+        return f"{sum(roles.values())} of at least {m.need} would run"
+
+    def constrain(self, board: "Board") -> None:
+        for t in board.types:
+            self._start(board, t)
+        for v in board.victims:
+            self._leave(board, v.index)
+
+    def _start(self, board: "Board", t: "GroupType") -> None:
+        m = t.sample
+        start = board.started(t)
+        sets = board.rolesets_of(t)
+        if start is None:
+            return
+        running = Counter(p.role for p in m.running)
+        for r in sets:
+            board.at_most(
+                [(1, board.count(r)), (-r.limit, start)], 0, self.name, f"{t.label} {r.role}"
+            )
+        need = max(0, m.need - len(m.running))
+        board.at_most([(need, start), *((-1, board.count(r)) for r in sets)], 0, self.name, t.label)
+        for role, n in m.role_need.items():
+            board.at_most(
+                [
+                    (max(0, n - running[role]), start),
+                    *((-1, board.count(r)) for r in sets if r.role == role),
+                ],
+                0, self.name, f"{t.label} {role}",
+            )  # fmt: skip
+
+    def _leave(self, board: "Board", index: int) -> None:
+        v = board.victims[index]
+        units = board.units_of(v)
+        gone = board.gone(v)
+        label = f"group {v.members.key}"
+        if not v.whole:
+            board.at_most([(1, gone)], 0, self.name, label)
+        for u in units:
+            n = len(u.pods)
+            board.at_most([(n, gone), (-1, board.lost(u))], 0, self.name, label)
+        lost = [(1, board.lost(u)) for u in units]
+        total = sum(len(u.pods) for u in units)
+        board.at_most([*lost, (-total, gone)], v.surplus, self.name, label)
+        running = Counter(p.role for p in v.members.running)
+        for role, n in v.members.role_need.items():
+            mine = [(1, board.lost(u)) for u in units if u.sample.role == role]
+            spare = max(0, running[role] - n) if v.surplus else 0
+            board.at_most([*mine, (-total, gone)], spare, self.name, f"{label} {role}")
+        for t in board.types:
+            if any(m.key == v.members.key for m in t.members):
+                self._either(board, t, index)
+
+    def _either(self, board: "Board", t: "GroupType", index: int) -> None:
+        """A group does not start pods and lose pods at once; a broken one is completed or goes."""
+        v = board.victims[index]
+        gone, start = board.gone(v), board.started(t)
+        label = f"group {v.members.key}"
+        for r in board.rolesets_of(t):
+            grows = board.flag(("grows", t.index))
+            board.at_most(
+                [(1, board.count(r)), (-board.upper(board.count(r)), grows)], 0, self.name, label
+            )
+            for u in board.units_of(v):
+                board.at_most(
+                    [(1, board.lost(u)), (len(u.pods), grows)], len(u.pods), self.name, label
+                )
+        if start is not None:
+            board.at_most([(1, start), (1, gone)], 1, self.name, label)
+            if v.given_up:
+                board.at_most([(-1, start), (-1, gone)], -1, self.name, label)

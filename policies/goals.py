@@ -1,0 +1,33 @@
+"""The tiers of the objective, first things first."""
+
+from typing import Any
+
+from ..models import Config
+from .api import Objective
+from .eviction_cost import ByPriority, GangsBroken, LostWork, Returning, Youngest
+from .fairness import work_tiers
+from .placement import Binpack, LargeHoles, MemberOrder, Seniority, Spread, Stability, Waiting
+from .wishes import Wishes
+
+EVICTION_COSTS = (Returning(), ByPriority(), GangsBroken(), LostWork(), Youngest())
+PACKING: dict[str, Any] = {
+    "binpack": Binpack(),
+    "spread": Spread(),
+    "fragmentation": LargeHoles(),
+}
+
+
+def goals_for(config: Config, extra: tuple[Any, ...] = ()) -> tuple[Objective, ...]:
+    """Return the tiers in order; goals of installed packages come before packing."""
+    goals: tuple[Objective, ...] = (
+        *work_tiers(),
+        *EVICTION_COSTS,
+        Seniority(),
+        Waiting(),
+        MemberOrder(),
+        Wishes(),
+        *(r for r in extra if isinstance(r, Objective)),
+        Stability(),
+        PACKING[config.tiers.packing],
+    )
+    return tuple(g for g in goals if g.name not in config.off)

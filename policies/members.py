@@ -1,0 +1,148 @@
+"""Members of groups: who runs, who waits, who forms the minimum and who is elastic."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Literal
+
+from ..models import Group, GroupKey, Pod, PodState, Snapshot
+
+_DIGITS = re.compile(r"(\d+)")
+
+
+class Standing(StrEnum):
+    """How a group stands before the plan."""
+
+    NEW = "new"
+    WHOLE = "whole"
+    BROKEN = "broken"
+
+
+def rank(pod: Pod) -> tuple[object, ...]:
+    """Order inside a group: task priority from the top, then age, then name with numbers as numbers."""
+    parts = tuple((0, int(s), "") if s.isdigit() else (1, 0, s) for s in _DIGITS.split(pod.name))
+    return (-pod.task_priority, pod.created_s, parts, pod.key)
+
+
+@dataclass(frozen=True)
+class Members:
+    """One group's members, each list in rank order."""
+
+    group: Group
+    running: tuple[Pod, ...]
+    pending: tuple[Pod, ...]
+    gated: tuple[Pod, ...]
+    terminating: tuple[Pod, ...]
+    succeeded: tuple[Pod, ...]
+
+    @property
+    def key(self) -> GroupKey:
+        return self.group.key
+
+    @cached_property
+    def need(self) -> int:
+        """How many members must run: the effective minimum less those that have succeeded."""
+        return max(0, self.group.effective_minimum - len(self.succeeded))
+
+    @cached_property
+    def role_need(self) -> Mapping[str, int]:
+        done: dict[str, int] = {}
+        for p in self.succeeded:
+            done[p.role] = done.get(p.role, 0) + 1
+        left = {r: n - done.get(r, 0) for r, n in self.group.role_minimum.items()}
+        return {r: n for r, n in left.items() if n > 0}
+
+    def is_whole(self, pods: Iterable[Pod]) -> bool:
+        """Say whether these pods reach the minimum, in total and per role."""
+        count: dict[str, int] = {}
+        for p in pods:
+            count[p.role] = count.get(p.role, 0) + 1
+        return sum(count.values()) >= self.need and all(
+            count.get(r, 0) >= n for r, n in self.role_need.items()
+        )
+
+    @cached_property
+    def standing(self) -> Standing:
+        if not self.running:
+            return Standing.NEW
+        return Standing.WHOLE if self.is_whole(self.running) else Standing.BROKEN
+
+    def split(self, pods: Sequence[Pod]) -> tuple[tuple[Pod, ...], tuple[Pod, ...]]:
+        """Split pods in rank order into those that form the minimum and the elastic rest."""
+        open_roles = dict(self.role_need)
+        chosen: set[str] = set()
+        for p in pods:
+            if open_roles.get(p.role, 0) > 0:
+                open_roles[p.role] -= 1
+                chosen.add(p.key)
+        for p in pods:
+            if len(chosen) >= self.need:
+                break
+            chosen.add(p.key)
+        return (
+            tuple(p for p in pods if p.key in chosen),
+            tuple(p for p in pods if p.key not in chosen),
+        )
+
+    @cached_property
+    def first(self) -> tuple[Pod, ...]:
+        """The pending pods that complete (or form) the minimum; () for a whole group."""
+        if self.standing is Standing.WHOLE:
+            return ()
+        pool = [*self.running, *self.pending]
+        return tuple(p for p in self.split(pool)[0] if p.state is PodState.PENDING)
+
+    @cached_property
+    def missing(self) -> int:
+        """How many members of the minimum do not exist as running or pending pods."""
+        have = [*self.running, *self.pending]
+        short = sum(max(0, n - sum(p.role == r for p in have)) for r, n in self.role_need.items())
+        return max(short, self.need - len(have), 0)
+
+
+class Roster:
+    """Members of every group of a snapshot."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._of: dict[GroupKey, Members] = {}
+        for g in snapshot.groups:
+            by_state: dict[PodState, list[Pod]] = {s: [] for s in PodState}
+            for p in snapshot.pods_by_group.get(g.key, ()):
+                by_state[p.state].append(p)
+            lists = {s: tuple(sorted(ps, key=rank)) for s, ps in by_state.items()}
+            self._of[g.key] = Members(
+                g,
+                lists[PodState.RUNNING],
+                lists[PodState.PENDING],
+                lists[PodState.GATED],
+                lists[PodState.TERMINATING],
+                lists[PodState.SUCCEEDED],
+            )
+
+    def __getitem__(self, key: GroupKey) -> Members:
+        return self._of[key]
+
+    def values(self) -> Iterable[Members]:
+        return self._of.values()
+
+
+Kind = Literal["minimum", "elastic"]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What is wholly in or wholly out of an entitlement: a minimum, or one elastic member."""
+
+    group: Group
+    kind: Kind
+    pods: tuple[Pod, ...]
+    new: bool
+    broken: bool
+    position: int = 0
+    """Rank among the group's elastic members."""
+
+    @property
+    def id(self) -> tuple[GroupKey, Kind, int]:
+        return (self.group.key, self.kind, self.position)

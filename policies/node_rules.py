@@ -1,0 +1,92 @@
+"""Filters that look at one pod and one node: state, selector and affinity, taints.
+
+Semantics as kube-scheduler's NodeUnschedulable, NodeAffinity, NodeName and TaintToleration filters.
+"""
+
+from dataclasses import dataclass
+
+from ..models import Node, Reason, Taint, Toleration
+from .api import NodeFeatures
+from .podset import PodSet
+
+UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+HARD = ("NoSchedule", "NoExecute")
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """Say whether the toleration bears the taint."""
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    if toleration.operator == "Exists":
+        return True
+    return bool(toleration.key) and toleration.value == taint.value
+
+
+def tolerated(pods: PodSet, taint: Taint) -> bool:
+    return any(tolerates(t, taint) for t in pods.spec.tolerations)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """A node takes pods when it is ready and not cordoned (or the pod bears the cordon's taint)."""
+
+    name: str = "node-state"
+
+    def sees(self, pods: PodSet) -> NodeFeatures:
+        return NodeFeatures(state=True)
+
+    def refuse(self, pods: PodSet, node: Node) -> Reason | None:
+        if not node.ready:
+            return Reason(self.name, f"node {node.name}", "is not ready")
+        if node.unschedulable and not tolerated(pods, UNSCHEDULABLE):
+            return Reason(self.name, f"node {node.name}", "is cordoned")
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAffinity:
+    """Node selector and required node affinity must match the node."""
+
+    name: str = "node-affinity"
+
+    def sees(self, pods: PodSet) -> NodeFeatures:
+        spec = pods.spec
+        keys = {k for k, _ in spec.node_selector}
+        named = False
+        for term in spec.node_affinity or ():
+            keys.update(r.key for r in term.labels)
+            named |= bool(term.fields)
+        return NodeFeatures(labels=frozenset(keys), name=named)
+
+    def refuse(self, pods: PodSet, node: Node) -> Reason | None:
+        for key, value in pods.spec.node_selector:
+            if node.labels.get(key) != value:
+                return Reason(self.name, f"node {node.name}", f"has no label {key}={value}")
+        terms = pods.spec.node_affinity
+        if terms is not None and not any(t.matches(node.labels, node.name) for t in terms):
+            wanted = " or ".join(f"({t})" for t in terms) or "nothing"
+            return Reason(self.name, f"node {node.name}", f"does not match {wanted}")
+        return None
+
+
+def matches_node(pods: PodSet, node: Node) -> bool:
+    """Say whether selector and required affinity match (topology spread asks this)."""
+    return NodeAffinity().refuse(pods, node) is None
+
+
+@dataclass(frozen=True, slots=True)
+class Taints:
+    """Every NoSchedule and NoExecute taint of the node must be tolerated."""
+
+    name: str = "taints"
+
+    def sees(self, pods: PodSet) -> NodeFeatures:
+        return NodeFeatures(taints=True)
+
+    def refuse(self, pods: PodSet, node: Node) -> Reason | None:
+        for taint in node.taints:
+            if taint.effect in HARD and not tolerated(pods, taint):
+                return Reason(self.name, f"node {node.name}", f"has the taint {taint}")
+        return None

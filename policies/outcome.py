@@ -1,0 +1,129 @@
+"""An outcome: a scene after a plan, as the plain-Python halves of the rules judge it."""
+
+from collections.abc import Collection, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..models import GroupKey, NodeName, Plan, Pod, PodKey, PodState, QueueName
+from .ledger import Matrix
+from .scene import Scene
+
+if TYPE_CHECKING:
+    from .levels import Levels
+
+
+class Outcome:
+    """Which pods start where and which are evicted; and what follows.
+
+    ``places`` holds bound and nominated pods alike; ``bound`` those that start at once.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        places: Mapping[PodKey, NodeName],
+        evicted: Collection[PodKey] = (),
+        bound: Collection[PodKey] | None = None,
+        beneficiaries: Mapping[PodKey, tuple[GroupKey, ...]] | None = None,
+    ) -> None:
+        self.scene = scene
+        self.places = dict(places)
+        self.evicted = frozenset(evicted)
+        self.bound = frozenset(self.places if bound is None else bound)
+        self.beneficiaries = beneficiaries
+        self.levels: "Levels | None" = None
+        """What the tiers of work measure by; set by the engine."""
+
+    @classmethod
+    def of_plan(cls, scene: Scene, plan: Plan) -> "Outcome":
+        return cls(
+            scene,
+            plan.places,
+            {e.pod for e in plan.evictions},
+            {b.pod for b in plan.binds},
+            {e.pod: e.beneficiaries for e in plan.evictions},
+        )
+
+    @cached_property
+    def started(self) -> Mapping[GroupKey, tuple[Pod, ...]]:
+        """Pods that start, by group; pods the snapshot does not know are left out."""
+        out: dict[GroupKey, list[Pod]] = {}
+        for key in sorted(self.places):
+            p = self.scene.pods.get(key)
+            if p is not None and p.group is not None:
+                out.setdefault(p.group, []).append(p)
+        return {g: tuple(ps) for g, ps in out.items()}
+
+    @cached_property
+    def losses(self) -> Mapping[GroupKey, tuple[Pod, ...]]:
+        """Pods that are evicted, by group."""
+        out: dict[GroupKey, list[Pod]] = {}
+        for key in sorted(self.evicted):
+            p = self.scene.pods.get(key)
+            if p is not None and p.group is not None:
+                out.setdefault(p.group, []).append(p)
+        return {g: tuple(ps) for g, ps in out.items()}
+
+    def kept(self, group: GroupKey) -> tuple[Pod, ...]:
+        """Return the group's running pods that stay."""
+        return tuple(p for p in self.scene.roster[group].running if p.key not in self.evicted)
+
+    def after(self, group: GroupKey) -> tuple[Pod, ...]:
+        """Return the group's pods that run after the plan."""
+        return (*self.kept(group), *self.started.get(group, ()))
+
+    @cached_property
+    def standing_pods(self) -> tuple[tuple[Pod, int], ...]:
+        """Every pod that stands on a known node after the plan, with the node's index."""
+        scene = self.scene
+        stay = [
+            (p, i)
+            for p, i in (*scene.holders, *scene.reserved)
+            if p.state is not PodState.TERMINATING and p.key not in self.evicted
+        ]
+        return (*stay, *self.new_pods)
+
+    @cached_property
+    def new_pods(self) -> tuple[tuple[Pod, int], ...]:
+        """Pods that start, with their node's index; unknown pods and nodes are left out."""
+        scene = self.scene
+        return tuple(
+            (scene.pods[k], scene.index[n])
+            for k, n in sorted(self.places.items())
+            if k in scene.pods and n in scene.index
+        )
+
+    @cached_property
+    def pods_by_node(self) -> Mapping[int, tuple[Pod, ...]]:
+        out: dict[int, list[Pod]] = {}
+        for p, i in self.standing_pods:
+            out.setdefault(i, []).append(p)
+        return {i: tuple(ps) for i, ps in out.items()}
+
+    def _queue_sum(self, pods: Collection[Pod]) -> dict[QueueName, Matrix]:
+        scene = self.scene
+        zero = np.zeros(len(scene.ledger.resources), dtype=scene.ledger.dtype)
+        out: dict[QueueName, Matrix] = {q: zero.copy() for q in scene.tree.queues}  # type: ignore[misc]
+        for p in pods:
+            if p.group is not None:
+                for q in scene.tree.path(scene.snapshot.group(p.group).queue):
+                    out[q] = out[q] + scene.row(p)
+        return out
+
+    @cached_property
+    def use_before(self) -> Mapping[QueueName, Matrix]:
+        """Use of every queue of the tree before the plan, as rows."""
+        return self._queue_sum(running(self.scene))
+
+    @cached_property
+    def use_after(self) -> Mapping[QueueName, Matrix]:
+        """Use of every queue after the plan, nominated pods counted."""
+        stay = [p for p in running(self.scene) if p.key not in self.evicted]
+        return self._queue_sum([*stay, *(p for ps in self.started.values() for p in ps)])
+
+
+def running(scene: Scene) -> list[Pod]:
+    """Return our running pods, on whatever node."""
+    return [p for p in scene.snapshot.pods if p.ours and p.state is PodState.RUNNING]

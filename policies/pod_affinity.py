@@ -1,0 +1,242 @@
+"""Required pod affinity and anti-affinity, existing pods' anti-affinity included.
+
+Semantics of kube-scheduler's InterPodAffinity filter: an existing pod counts for affinity when it
+matches all terms; a pod that matches its own terms may be the first where no pod matches anywhere.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models import Pod, PodTerm, Violation
+from .outcome import Outcome
+from .tracker import Counter, Mask, World
+
+if TYPE_CHECKING:
+    from .board import Board, Shape, Var
+
+
+def matches_all(terms: Iterable[PodTerm], pod: Pod) -> bool:
+    return all(t.matches(pod.namespace, pod.labels) for t in terms)
+
+
+def repels(a: Pod, b: Pod) -> list[str]:
+    """Return the topology keys in whose domains a's anti-affinity forbids b."""
+    return [t.topology_key for t in a.spec.anti_affinity if t.matches(b.namespace, b.labels)]
+
+
+class _Affinity:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._counter = Counter(world)
+        self._matching: dict[tuple[PodTerm, ...], dict[str, NDArray[np.int64]]] = {}
+        self._carried: dict[PodTerm, NDArray[np.int64]] = {}
+        for p, i in world.present:
+            self._carry(p, i, 1)
+
+    def _carry(self, pod: Pod, node: int, times: int) -> None:
+        for term in pod.spec.anti_affinity:
+            if term not in self._carried:
+                self._carried[term] = self._counter.fresh(term.topology_key)
+            self._carried[term][self._world.domains(term.topology_key)[0][node]] += times
+
+    def _counts(self, terms: tuple[PodTerm, ...]) -> dict[str, NDArray[np.int64]]:
+        """Pods that match all the terms, by topology key and domain."""
+        if terms not in self._matching:
+            keys = {t.topology_key for t in terms}
+            self._matching[terms] = {k: self._counter.fresh(k) for k in keys}
+            for p, i, n in self._counter.history():
+                self._count(terms, p, i, n)
+        return self._matching[terms]
+
+    def _count(self, terms: tuple[PodTerm, ...], pod: Pod, node: int, times: int) -> None:
+        if matches_all(terms, pod):
+            for key, counts in self._matching[terms].items():
+                counts[self._world.domains(key)[0][node]] += times
+
+    def add(self, pod: Pod, node: int, times: int = 1) -> None:
+        self._carry(pod, node, times)
+        self._counter.note(pod, node, times)
+        for terms in self._matching:
+            self._count(terms, pod, node, times)
+
+    def allows(self, pod: Pod) -> Mask | None:
+        mask = self._unrepelled(pod)
+        return mask & self._near(pod) if pod.spec.affinity else mask
+
+    def opens(self, pod: Pod) -> Mask | None:
+        mask = self._unrepelled(pod)
+        for term in pod.spec.affinity:
+            mask &= self._world.domains(term.topology_key)[0] >= 0
+        return mask
+
+    def _unrepelled(self, pod: Pod) -> Mask:
+        spec = pod.spec
+        mask = np.ones(len(self._world.nodes), dtype=np.bool_)
+        for term, counts in self._carried.items():
+            if term.matches(pod.namespace, pod.labels):
+                mask &= ~self._occupied(term.topology_key, counts)
+        for term in spec.anti_affinity:
+            counts = self._counts((term,))[term.topology_key]
+            mask &= ~self._occupied(term.topology_key, counts)
+        return mask
+
+    def _occupied(self, key: str, counts: NDArray[np.int64]) -> Mask:
+        domains = self._world.domains(key)[0]
+        return (domains >= 0) & (counts[domains] > 0)
+
+    def _near(self, pod: Pod) -> Mask:
+        counts = self._counts(pod.spec.affinity)
+        has_keys = np.ones(len(self._world.nodes), dtype=np.bool_)
+        near = has_keys.copy()
+        for key, of_key in counts.items():
+            has_keys &= self._world.domains(key)[0] >= 0
+            near &= self._occupied(key, of_key)
+        none = all(not c[:-1].any() for c in counts.values())
+        if none and matches_all(pod.spec.affinity, pod):
+            return has_keys
+        return near
+
+
+@dataclass(frozen=True, slots=True)
+class PodAffinity:
+    """Per domain: a pod with an affinity term has a peer there; repelled pods are not both there."""
+
+    name: str = "pod-affinity"
+
+    def track(self, world: World) -> _Affinity:
+        return _Affinity(world)
+
+    def check(self, outcome: Outcome) -> Iterable[Violation]:
+        if not any(p.spec.affinity or p.spec.anti_affinity for p, _ in outcome.standing_pods):
+            return
+        yield from self._check_anti(outcome)
+        yield from self._check_near(outcome)
+
+    def _check_anti(self, outcome: Outcome) -> Iterable[Violation]:
+        nodes = outcome.scene.nodes
+        standing = outcome.standing_pods
+        shy = [(p, i) for p, i in standing if p.spec.anti_affinity]
+        for a, i in shy:
+            for b, j in standing:
+                if a.key == b.key or not (a.key in outcome.places or b.key in outcome.places):
+                    continue
+                for key in repels(a, b):
+                    here = nodes[i].labels.get(key)
+                    if here is not None and here == nodes[j].labels.get(key):
+                        yield Violation(
+                            self.name, f"pod {a.key}", f"does not bear {b.key} in {key} {here}"
+                        )
+                        break
+
+    def _check_near(self, outcome: Outcome) -> Iterable[Violation]:
+        by_terms: dict[tuple[PodTerm, ...], list[tuple[Pod, int]]] = {}
+        for p, i in outcome.new_pods:
+            if p.spec.affinity:
+                by_terms.setdefault(p.spec.affinity, []).append((p, i))
+        for terms, new in by_terms.items():
+            mine = {p.key for p, _ in new}
+            peers = [
+                (q, j)
+                for q, j in outcome.standing_pods
+                if q.key not in mine and matches_all(terms, q)
+            ]
+            old = any(q.key not in outcome.places for q, _ in peers)
+            for key in sorted({t.topology_key for t in terms}):
+                yield from self._check_key(outcome, terms, key, new, peers, old)
+
+    def _check_key(
+        self,
+        outcome: Outcome,
+        terms: tuple[PodTerm, ...],
+        key: str,
+        new: list[tuple[Pod, int]],
+        peers: list[tuple[Pod, int]],
+        old: bool,
+    ) -> Iterable[Violation]:
+        """Every domain used holds a peer of another kind, save one that may be the first."""
+        nodes = outcome.scene.nodes
+        supported = {nodes[j].labels.get(key) for _, j in peers}
+        lone: dict[str, list[Pod]] = {}
+        for p, i in new:
+            here = nodes[i].labels.get(key)
+            if here is None:
+                yield Violation(self.name, f"pod {p.key}", f"{nodes[i].name} has no label {key}")
+            elif here not in supported:
+                lone.setdefault(here, []).append(p)
+        for n, (here, pods) in enumerate(sorted(lone.items())):
+            if n == 0 and not old and all(matches_all(terms, p) for p in pods):
+                continue
+            for p in pods:
+                yield Violation(self.name, f"pod {p.key}", f"has no peer in {key} {here}")
+
+    def constrain(self, board: "Board") -> None:
+        world = board.world
+        for s in board.shapes:
+            self._existing(board, s)
+        for a, b in combinations(board.shapes, 2):
+            for key in {*repels(a.sample, b.sample), *repels(b.sample, a.sample)}:
+                self._apart(board, a, b, key)
+        for s in board.shapes:
+            for key in repels(s.sample, s.sample):
+                numbers, _ = world.domains(key)
+                for domain, cells in board.cells_by_domain(s, numbers).items():
+                    if domain >= 0:
+                        board.at_most([(1, v) for v in cells], 1, self.name, f"{s.label} {key}")
+            if s.sample.spec.affinity:
+                self._together(board, s)
+
+    def _existing(self, board: "Board", s: "Shape") -> None:
+        """Running victims that repel the shape, or that it repels, must go first."""
+        for unit in board.units:
+            keys = {*repels(s.sample, unit.sample), *repels(unit.sample, s.sample)}
+            for key in keys:
+                numbers, _ = board.world.domains(key)
+                domain = numbers[unit.node]
+                if domain >= 0:
+                    for cls, _ in board.cells(s):
+                        if numbers[cls.nodes[0]] == domain:
+                            board.displaces(s, unit, self.name, cls)
+
+    def _apart(self, board: "Board", a: "Shape", b: "Shape", key: str) -> None:
+        numbers, _ = board.world.domains(key)
+        cells_b = board.cells_by_domain(b, numbers)
+        for domain, cells in board.cells_by_domain(a, numbers).items():
+            if domain < 0 or domain not in cells_b:
+                continue
+            here_a = board.present(a, key, domain, cells)
+            here_b = board.present(b, key, domain, cells_b[domain])
+            board.at_most([(1, here_a), (1, here_b)], 1, self.name, f"{a.label} {b.label}")
+
+    def _together(self, board: "Board", s: "Shape") -> None:
+        """Each used domain holds a peer of another kind; one domain alone may hold the first."""
+        terms = s.sample.spec.affinity
+        anywhere = any(matches_all(terms, p) for p, _ in board.world.present)
+        may_be_first = matches_all(terms, s.sample) and not anywhere
+        for key in sorted({t.topology_key for t in terms}):
+            numbers, _ = board.world.domains(key)
+            standing = {int(numbers[i]) for p, i in board.world.present if matches_all(terms, p)}
+            kind = f"first {key} {board.number(terms)}"
+            for domain, cells in board.cells_by_domain(s, numbers).items():
+                if domain < 0:
+                    board.at_most([(1, v) for v in cells], 0, self.name, s.label)
+                elif domain not in standing:
+                    here = board.present(s, key, domain, cells)
+                    support = [(-1, v) for v in self._peers(board, s, numbers, domain)]
+                    if may_be_first:
+                        support.append((-1, board.choice(kind, str(domain))))
+                    board.at_most([(1, here), *support], 0, self.name, f"{s.label} {key} {domain}")
+
+    @staticmethod
+    def _peers(board: "Board", s: "Shape", numbers: NDArray[np.int64], domain: int) -> "list[Var]":
+        terms = s.sample.spec.affinity
+        return [
+            v
+            for t in board.shapes
+            if t.sample.spec.affinity != terms and matches_all(terms, t.sample)
+            for v in board.cells_by_domain(t, numbers).get(domain, ())
+        ]

@@ -1,0 +1,475 @@
+"""Preemption: who may evict whom, and what an eviction must respect.
+
+The rights and their limits are section 4 of docs/design/order.md.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from typing import TYPE_CHECKING, TypeVar
+
+from ..models import GroupKey, Pod, PodState, QueueName, Violation
+from .evictable import evictable, given_up, victim_priority
+from .limits import limits_of
+from .outcome import Outcome
+from .scene import Scene
+from .standing import Places, StandingTable, standing_of
+from .standing_rows import first_out, out_parts, within_var
+
+if TYPE_CHECKING:
+    from .board import Board, Claimant, Term, Unit, Var, Victim
+
+T = TypeVar("T")
+
+SUBSETS = 5
+"""Up to this many kinds of claimants on one node, every subset gets its row; beyond, the main ones."""
+
+
+def due_is_zero(scene: Scene, branch: QueueName, asks: Iterable[int]) -> bool:
+    """Say whether the queue's named due is 0 in every named resource of those asked for."""
+    named = limits_of(scene).deserved[branch]
+    mine = [named[r] for r in asks if r in named]
+    return bool(mine) and all(v == 0 for v in mine)
+
+
+def asks_of(scene: Scene, pods: Iterable[Pod]) -> tuple[int, ...]:
+    """Return the columns that some of the pods asks for, the pod slot left out."""
+    row = scene.rows(pods)
+    return tuple(r for r, v in enumerate(row) if v and r != scene.ledger.pods)
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """Where two queues part: the victim's branch, and the claimant's queues up to its branch."""
+
+    victim: QueueName
+    claimant: tuple[QueueName, ...]
+
+
+def cross_branches(
+    scene: Scene, claimant: QueueName, victim: QueueName, asks: Iterable[int]
+) -> Branches | None:
+    """Return the branches of a possible right across queues; None where there can be none."""
+    mine, other = scene.tree.apart(claimant, victim)
+    if not mine or not other:
+        return None
+    queues = scene.tree.queues
+    if not all(queues[q].reclaimable for q in other):
+        return None
+    if due_is_zero(scene, mine[-1], asks) and (
+        queues[other[-1]].priority >= queues[mine[-1]].priority
+    ):
+        return None
+    return Branches(other[-1], mine)
+
+
+class Rights:
+    """Rights as they are after a plan."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+        self._scene = outcome.scene
+        self._standing = standing_of(outcome.scene)
+        self._places = Places(self._standing, outcome)
+
+    def may(self, claimant: GroupKey, victim: GroupKey, lost: int | None = None) -> str:
+        """Return "own", "cross" or "" for no right to so many of the victim's running pods.
+
+        Without ``lost``: to what the outcome evicts.
+        """
+        scene = self._scene
+        g, v = scene.roster[claimant], scene.roster[victim]
+        if not g.group.may_preempt or claimant == victim:
+            return ""
+        if g.group.queue == v.group.queue:
+            return "own" if victim_priority(v) < g.group.priority else ""
+        asks = asks_of(scene, self._outcome.after(claimant))
+        branches = cross_branches(scene, g.group.queue, v.group.queue, asks)
+        if branches is None:
+            return ""
+        use = self._outcome.use_after
+        for q in branches.claimant:
+            e = self._standing.entitlement[q]
+            if any(use[q][r] > e[r] for r in asks if r in self._standing.columns):
+                return ""
+        if lost is None:
+            lost = len(self._outcome.losses.get(victim, ()))
+        out = self._places.may_lose(victim, branches.victim, lost, len(v.running))
+        return "cross" if out else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """Evictions only by right, whole gangs or surplus, never below a guarantee, room for claimants."""
+
+    name: str = "preemption"
+
+    # Plain
+
+    def check(self, outcome: Outcome) -> Iterable[Violation]:
+        scene = outcome.scene
+        for key in sorted(outcome.evicted):
+            p = scene.pods.get(key)
+            if p is None or p.state is not PodState.RUNNING or p.group is None:
+                yield Violation(self.name, f"pod {key}", "does not run, or is not ours")
+        rights = Rights(outcome) if outcome.losses else None
+        holders: dict[GroupKey, list[GroupKey]] = {}
+        for key, pods in sorted(outcome.losses.items()):
+            m = scene.roster[key]
+            if given_up(scene, m) and len(pods) == len(m.running):
+                continue
+            for p in pods:
+                if not evictable(scene, p):
+                    yield Violation(self.name, f"pod {p.key}", "may not be evicted")
+            assert rights is not None
+            holders[key] = [g for g in outcome.started if rights.may(g, key)]
+            if not holders[key]:
+                yield Violation(self.name, f"group {key}", "is evicted for nobody with a right")
+            elif outcome.beneficiaries is not None:
+                for p in pods:
+                    named = outcome.beneficiaries.get(p.key, ())
+                    if not named or not set(named) <= set(holders[key]):
+                        yield Violation(
+                            self.name, f"pod {p.key}",
+                            f"is evicted for {', '.join(named) or 'nobody'}, who has no right",
+                        )  # fmt: skip
+        for m in scene.roster.values():
+            if given_up(scene, m) and m.key not in outcome.started:
+                stay = [p for p in m.running if p.key not in outcome.evicted]
+                if stay:
+                    yield Violation(
+                        "gang", f"group {m.key}", "is broken, past its grace, and neither "
+                        "completed nor given up",
+                    )  # fmt: skip
+        if rights is not None:
+            yield from self._check_guarantees(outcome, rights, holders)
+            yield from self._check_claims(outcome, holders)
+
+    def _check_guarantees(
+        self, outcome: Outcome, rights: Rights, holders: Mapping[GroupKey, Sequence[GroupKey]]
+    ) -> Iterable[Violation]:
+        scene, limits = outcome.scene, limits_of(outcome.scene)
+        raided: dict[QueueName, set[GroupKey]] = {}
+        for v, claimants in holders.items():
+            if not any(rights.may(g, v) == "own" for g in claimants):
+                for q in scene.tree.path(scene.snapshot.group(v).queue):
+                    raided.setdefault(q, set()).add(v)
+        for q in sorted(raided):
+            for r, kept in enumerate(limits.guarantee[q]):
+                after = int(outcome.use_after[q][r])
+                if kept and after < min(kept, int(outcome.use_before[q][r])):
+                    yield Violation(
+                        self.name, f"queue {q}",
+                        f"would fall below its guarantee of {scene.ledger.resources[r]}",
+                    )  # fmt: skip
+
+    def _check_claims(
+        self, outcome: Outcome, holders: Mapping[GroupKey, Sequence[GroupKey]]
+    ) -> Iterable[Violation]:
+        """On each node (and limited queue) any set of claimants stays within what is its own."""
+        scene = outcome.scene
+        victims_on: dict[int, list[Pod]] = {}
+        for p, i in scene.holders:
+            if p.key in outcome.evicted:
+                victims_on.setdefault(i, []).append(p)
+        new_on: dict[int, list[Pod]] = {}
+        for p, i in outcome.new_pods:
+            new_on.setdefault(i, []).append(p)
+        for i, victims in sorted(victims_on.items()):
+            room = [int(v) for v in scene.room_later[i]]
+            if self._overdrawn(scene, new_on.get(i, []), victims, room, holders):
+                yield Violation(
+                    self.name, f"node {scene.nodes[i].name}",
+                    "room of victims goes to groups that have no claim on it",
+                )  # fmt: skip
+        limits = limits_of(scene)
+        for q in scene.tree.downwards:
+            tops = limits.limit[q]
+            if all(v is None for v in tops):
+                continue
+            inside = {m.key for m in scene.roster.values() if q in scene.tree.path(m.group.queue)}
+            victims = [p for g, ps in outcome.losses.items() if g in inside for p in ps]
+            new = [p for g, ps in outcome.started.items() if g in inside for p in ps]
+            room = [
+                (1 << 80) if top is None else max(0, top - limits.use[q][r])
+                for r, top in enumerate(tops)
+            ]
+            if victims and self._overdrawn(scene, new, victims, room, holders):
+                yield Violation(
+                    self.name, f"queue {q}",
+                    "quota of victims goes to groups that have no claim on it",
+                )  # fmt: skip
+
+    @staticmethod
+    def _overdrawn(
+        scene: Scene,
+        new: Sequence[Pod],
+        victims: Sequence[Pod],
+        room: Sequence[int],
+        holders: Mapping[GroupKey, Sequence[GroupKey]],
+    ) -> bool:
+        """Hall's condition: some set of claimants uses more than the room and what it may free."""
+        kinds: dict[frozenset[str], list[Pod]] = {}
+        for p in new:
+            mine = frozenset(
+                v.key
+                for v in victims
+                if v.group is not None and (v.group not in holders or p.group in holders[v.group])
+            )
+            kinds.setdefault(mine, []).append(p)
+        for chosen in _subsets(list(kinds)):
+            reach = frozenset(chain.from_iterable(chosen))
+            use = scene.rows(p for k in kinds if k <= reach for p in kinds[k])
+            freed = scene.rows(v for v in victims if v.key in reach)
+            if any(u > max(0, a) + f for u, f, a in zip(use, freed, room) if u):
+                return True
+        return False
+
+    # To the solver
+
+    def constrain(self, board: "Board") -> None:
+        if not board.victims:
+            return
+        self._rights(board)
+        self._as_far_as_out(board, standing_of(board.scene))
+        claimants = {s.claimant for s in board.shapes if s.claimant is not None}
+        for cls in board.classes:
+            if board.units_on(cls):
+                self._claims_on_node(board, cls.index)
+        self._claims_in_queues(board)
+        self._guarantees(board, claimants)
+        self._must_stay(board)
+
+    def _rights(self, board: "Board") -> None:
+        """Fill the board's rights: constants where they are known, variables elsewhere."""
+        standing = standing_of(board.scene)
+        claimants = {s.claimant for s in board.shapes if s.claimant is not None}
+        for c in claimants:
+            for v in board.victims:
+                if v.given_up:
+                    continue
+                board.rights[c, v.index] = self._right(board, standing, c, v)
+
+    def _right(
+        self, board: "Board", table: "StandingTable", c: "Claimant", v: "Victim"
+    ) -> "Var | bool":
+        if not c.may_preempt:
+            return False
+        if c.queue == v.queue:
+            return v.priority < c.priority
+        branches = cross_branches(board.scene, c.queue, v.queue, c.asks)
+        if branches is None:
+            return False
+        out = first_out(board, table, v, branches.victim)
+        within = within_var(board, table, branches.claimant, c.asks) if out is not False else False
+        if out is False or within is False:
+            return False
+        if out is True and within is True:
+            return True
+        both = board.flag(("right", c, v.index))
+        for part in (out, within):
+            if not isinstance(part, bool):
+                board.at_most([(1, both), (-1, part)], 0, self.name, f"group {v.members.key}")
+        return both
+
+    def _as_far_as_out(self, board: "Board", table: "StandingTable") -> None:
+        """Without a claimant of its own queue, a victim loses only what is out at the branch."""
+        for v in board.victims:
+            if v.given_up:
+                continue
+            rivals = [
+                role for role in board.rolesets
+                if role.shape.claimant is not None and role.shape.claimant.queue != v.queue
+            ]  # fmt: skip
+            own = [
+                board.count(role) for role in board.rolesets
+                if role.shape.claimant is not None and role.shape.claimant.queue == v.queue
+                and board.right(role.shape.claimant, v) is True
+            ]  # fmt: skip
+            branches = {
+                b.victim
+                for role in rivals
+                if role.shape.claimant is not None
+                and (b := cross_branches(
+                    board.scene, role.shape.claimant.queue, v.queue, role.shape.claimant.asks
+                )) is not None
+            }  # fmt: skip
+            units = board.units_of(v)
+            label = f"group {v.members.key} out"
+            for q in sorted(branches):
+                whole, single = out_parts(board, table, v, q)
+                helped = [(-1, c) for c in own]
+                if whole is not True:
+                    also = [] if whole is False else [(-1, whole)]
+                    board.at_most([(1, board.gone(v)), *also, *helped], 0, self.name, label)
+                spare = sum(s is True for s in single)
+                open_ones = [s for s in single if not isinstance(s, bool)]
+                total = sum(len(u.pods) for u in units)
+                board.at_most(
+                    [
+                        *((1, board.lost(u)) for u in units),
+                        (-total, board.gone(v)),
+                        *((-1, s) for s in open_ones),
+                        *((-total, c) for _, c in helped),
+                    ],
+                    spare, self.name, label,
+                )  # fmt: skip
+
+    def _claims_on_node(self, board: "Board", index: int) -> None:
+        cls = board.classes[index]
+        new: dict[Claimant, list[tuple[tuple[int, ...], Var]]] = {}
+        for s, var in board.on(cls):
+            if s.claimant is not None:
+                new.setdefault(s.claimant, []).append((s.row, var))
+        self._claim_rows(board, new, board.units_on(cls), [max(0, r) for r in cls.room], cls.label)
+
+    def _claims_in_queues(self, board: "Board") -> None:
+        limits = limits_of(board.scene)
+        path = board.scene.tree.path
+        for q in board.scene.tree.downwards:
+            tops = limits.limit[q]
+            units = [u for u in board.units if q in path(u.victim.queue)]
+            if not units or all(v is None for v in tops):
+                continue
+            new: dict[Claimant, list[tuple[tuple[int, ...], Var]]] = {}
+            for role in board.rolesets:
+                claimant = role.shape.claimant
+                if claimant is not None and q in path(role.type.queue):
+                    new.setdefault(claimant, []).append((role.shape.row, board.count(role)))
+            room = [
+                None if top is None else max(0, top - limits.use[q][r])
+                for r, top in enumerate(tops)
+            ]
+            self._claim_rows(board, new, units, room, f"queue {q}")
+
+    def _claim_rows(
+        self,
+        board: "Board",
+        new: "Mapping[Claimant, Sequence[tuple[tuple[int, ...], Var]]]",
+        units: "Sequence[Unit]",
+        room: Sequence[int | None],
+        label: str,
+    ) -> None:
+        kinds: dict[tuple[object, ...], list[Claimant]] = {}
+        for c in new:
+            mine = tuple(_sign(board.right(c, u.victim)) for u in units)
+            kinds.setdefault(mine, []).append(c)
+        if len(kinds) == 1 and all(m is True for m in next(iter(kinds))):
+            return
+        for chosen in _subsets(list(kinds)):
+            claimants = [c for k in chosen for c in kinds[k]]
+            freed = [(u, self._freed(board, claimants, u)) for u in units]
+            for r, free in enumerate(room):
+                if free is None:
+                    continue
+                terms: list[Term] = [(row[r], v) for c in claimants for row, v in new[c] if row[r]]
+                if terms:
+                    back = [(-u.row[r], f) for u, f in freed if f is not None and u.row[r]]
+                    about = f"{label} {board.scene.ledger.resources[r]} claims"
+                    board.at_most([*terms, *back], free, self.name, about)
+
+    def _freed(self, board: "Board", claimants: "Sequence[Claimant]", unit: "Unit") -> "Var | None":
+        """How many pods of the unit are evicted to which one of the claimants has a right."""
+        rights = [board.right(c, unit.victim) for c in claimants]
+        if any(r is True for r in rights):
+            return board.lost(unit)
+        open_ones = sorted({r for r in rights if not isinstance(r, bool)})
+        if not open_ones:
+            return None
+        n = len(unit.pods)
+        memo = ("freed", unit.index, tuple(open_ones))
+        freed = board.integer(0, n, memo).var
+        label = f"pod {unit.sample.key}"
+        board.at_most([(1, freed), (-1, board.lost(unit))], 0, self.name, label)
+        board.at_most([(1, freed), *((-n, r) for r in open_ones)], 0, self.name, label)
+        return freed
+
+    def _guarantees(self, board: "Board", claimants: "set[Claimant]") -> None:
+        scene, limits = board.scene, limits_of(board.scene)
+        path = scene.tree.path
+        for q in scene.tree.downwards:
+            if not any(limits.guarantee[q]):
+                continue
+            units = [u for u in board.units if q in path(u.victim.queue) and not u.victim.given_up]
+            for v in {u.victim.index: u.victim for u in units}.values():
+                raid = self._raided(board, v, claimants)
+                for r, kept in enumerate(limits.guarantee[q]):
+                    floor = min(kept, limits.use[q][r])
+                    if not floor:
+                        continue
+                    lost: list[Term] = [
+                        (u.row[r], board.lost(u))
+                        for u in board.units
+                        if q in path(u.victim.queue) and u.row[r]
+                    ]
+                    new: list[Term] = [
+                        (-role.shape.row[r], board.count(role))
+                        for role in board.rolesets
+                        if q in path(role.type.queue) and role.shape.row[r]
+                    ]
+                    about = f"queue {q} guarantee {scene.ledger.resources[r]}"
+                    board.at_most(
+                        [*lost, *new], limits.use[q][r] - floor, self.name, about, given=[raid]
+                    )
+
+    def _raided(self, board: "Board", v: "Victim", claimants: "set[Claimant]") -> "Var":
+        """1 where pods of the victim go, and no starting group of its own queue may take them."""
+        memo = ("raided", v.index)
+        raid = board.flag(memo)
+        own = [
+            board.count(role)
+            for role in board.rolesets
+            if role.shape.claimant is not None
+            and role.shape.claimant.queue == v.queue
+            and board.right(role.shape.claimant, v) is True
+        ]
+        any_own = board.flag(("own", v.index)) if own else None
+        if any_own is not None:
+            board.at_most(
+                [(1, any_own), *((-1, c) for c in own)], 0, self.name, f"group {v.members.key}"
+            )
+        for u in board.units_of(v):
+            terms: list[Term] = [(1, board.lost(u)), (-len(u.pods), raid)]
+            if any_own is not None:
+                terms.append((-len(u.pods), any_own))
+            board.at_most(terms, 0, self.name, f"group {v.members.key}")
+        return raid
+
+    def _must_stay(self, board: "Board") -> None:
+        """Each victim needs a beneficiary: a group that starts pods and has a right to it."""
+        for v in board.victims:
+            if v.given_up:
+                continue
+            support: list[Var] = []
+            for role in board.rolesets:
+                right = board.right(role.shape.claimant, v)
+                if right is False:
+                    continue
+                if right is True:
+                    support.append(board.count(role))
+                else:
+                    both = board.flag(("takes", role.index, v.index))
+                    label = f"group {v.members.key}"
+                    board.at_most([(1, both), (-1, right)], 0, self.name, label)
+                    board.at_most([(1, both), (-1, board.count(role))], 0, self.name, label)
+                    support.append(both)
+            for u in board.units_of(v):
+                board.at_most(
+                    [(1, board.lost(u)), *((-len(u.pods), s) for s in support)],
+                    0, self.name, f"group {v.members.key}",
+                )  # fmt: skip
+
+
+def _sign(right: "Var | bool") -> object:
+    return right if isinstance(right, bool) else ("variable", right)
+
+
+def _subsets(kinds: Sequence[T]) -> Iterable[Sequence[T]]:
+    """Every non-empty subset where there are few kinds; single ones and all of them beyond."""
+    if len(kinds) <= SUBSETS:
+        for n in range(1, len(kinds) + 1):
+            yield from combinations(kinds, n)
+    else:
+        for k in kinds:
+            yield (k,)
+        yield tuple(kinds)

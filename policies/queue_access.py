@@ -1,0 +1,52 @@
+"""Queue access: a group starts only in an open leaf queue that its namespace may use."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..models import GroupKey, QueueState, Reason, Violation
+from .outcome import Outcome
+
+if TYPE_CHECKING:
+    from .board import Board
+
+
+@dataclass(frozen=True, slots=True)
+class QueueAccess:
+    """The queue exists, is a leaf, is open with all its ancestors, and is for the namespace."""
+
+    name: str = "queue"
+
+    def hold(self, outcome: Outcome, group: str) -> Iterable[Reason]:
+        scene = outcome.scene
+        g = scene.snapshot.group(GroupKey(group))
+        if g.queue not in scene.tree:
+            yield Reason(self.name, f"queue {g.queue}", f"queue {g.queue} not found")
+            return
+        if not scene.tree.is_leaf(g.queue):
+            kids = ", ".join(scene.tree.children[g.queue])
+            yield Reason(
+                self.name, f"queue {g.queue}", f"queue {g.queue} is not a leaf: use one of {kids}"
+            )
+        for name in scene.tree.path(g.queue):
+            q = scene.tree.queues[name]
+            yield from q.hold
+            if q.state is not QueueState.OPEN:
+                yield Reason(self.name, f"queue {name}", f"queue {name} is {q.state.value}")
+            allowed = q.namespaces
+            share = scene.config.queues.get(name)
+            if share is not None and share.namespaces is not None:
+                allowed = frozenset(share.namespaces)
+            if allowed is not None and g.namespace not in allowed:
+                yield Reason(
+                    self.name, f"queue {name}",
+                    f"queue {name} is not open to namespace {g.namespace}",
+                )  # fmt: skip
+
+    def check(self, outcome: Outcome) -> Iterable[Violation]:
+        for key in sorted(outcome.started):
+            for reason in self.hold(outcome, key):
+                yield Violation(self.name, f"group {key}", reason.message)
+
+    def constrain(self, board: "Board") -> None:
+        """Leave the model alone: held groups never reach it."""

@@ -1,0 +1,162 @@
+"""Queue quota: limits at every level of the tree, and dues for work that cannot be preempted.
+
+use(q) ≤ limit(q) = min(capability, realCap), realCap(q) = max(realCap(parent) − Σ guarantees of its
+children, 0) + own guarantee, per resource, at every level. Non-preemptible work starts only while
+the non-preemptible use ≤ deserved at every ancestor that names the resource.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..models import GroupKey, QueueName, Reason, Violation
+from .limits import Limits, limits_of
+from .outcome import Outcome
+from .scene import Scene
+
+if TYPE_CHECKING:
+    from .board import Board, GroupType, Term
+
+
+def non_preemptible_use(scene: Scene) -> Mapping[QueueName, list[int]]:
+    """Return what running non-preemptible groups use, by queue of the tree."""
+    width = len(scene.ledger.resources)
+    out: dict[QueueName, list[int]] = {QueueName(q): [0] * width for q in scene.tree.queues}
+    for m in scene.roster.values():
+        if m.group.preemptable or not m.running:
+            continue
+        row = scene.rows(m.running)
+        for q in scene.tree.path(m.group.queue):
+            out[q] = [a + int(b) for a, b in zip(out[q], row)]
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """Nothing starts that would take a queue, at any level, above what it may have."""
+
+    name: str = "quota"
+
+    def hold(self, outcome: Outcome, group: str) -> Iterable[Reason]:
+        """Name the limits that the group's minimum alone would break, whatever else leaves."""
+        scene = outcome.scene
+        limits = limits_of(scene)
+        m = scene.roster[GroupKey(group)]
+        if not m.first:
+            return
+        ask = scene.rows((*m.running, *m.first))
+        for q in scene.tree.path(m.group.queue):
+            for r, most in enumerate(limits.limit[q]):
+                if most is not None and ask[r] > most:
+                    yield Reason(
+                        self.name, f"queue {q}", self._over(scene, q, r, int(ask[r]), most)
+                    )
+            if not m.group.preemptable:
+                for r, due in limits.due_named(q).items():
+                    if ask[r] > due:
+                        yield Reason(
+                            self.name, f"queue {q}",
+                            f"asks for {_show(scene, r, int(ask[r]))} of "
+                            f"{scene.ledger.resources[r]}, cannot be preempted, and queue {q} "
+                            f"is due {_show(scene, r, due)}",
+                        )  # fmt: skip
+
+    @staticmethod
+    def _over(scene: Scene, q: str, r: int, ask: int, most: int) -> str:
+        return (
+            f"asks for {_show(scene, r, ask)} of {scene.ledger.resources[r]} and queue {q} "
+            f"may have {_show(scene, r, most)}"
+        )
+
+    def check(self, outcome: Outcome) -> Iterable[Violation]:
+        scene = outcome.scene
+        limits = limits_of(scene)
+        asked: dict[QueueName, set[int]] = {}
+        fixed: dict[QueueName, set[int]] = {}
+        for key, pods in outcome.started.items():
+            group = scene.snapshot.group(key)
+            columns = {r for p in pods for r, v in enumerate(scene.row(p)) if v}
+            for q in scene.tree.path(group.queue):
+                asked.setdefault(q, set()).update(columns)
+                if not group.preemptable:
+                    fixed.setdefault(q, set()).update(columns)
+        for q, columns in sorted(asked.items()):
+            for r in sorted(columns):
+                most = limits.limit[q][r]
+                before, after = int(outcome.use_before[q][r]), int(outcome.use_after[q][r])
+                if most is not None and after > max(most, before):
+                    yield Violation(
+                        self.name, f"queue {q}",
+                        f"would use {_show(scene, r, after)} of {scene.ledger.resources[r]}, "
+                        f"its limit is {_show(scene, r, most)}",
+                    )  # fmt: skip
+        yield from self._check_dues(outcome, limits, fixed)
+
+    def _check_dues(
+        self, outcome: Outcome, limits: Limits, fixed: Mapping[QueueName, set[int]]
+    ) -> Iterable[Violation]:
+        if not fixed:
+            return
+        scene = outcome.scene
+        use = {q: list(v) for q, v in non_preemptible_use(scene).items()}
+        for sign, by_group in ((1, outcome.started), (-1, outcome.losses)):
+            for key, pods in by_group.items():
+                group = scene.snapshot.group(key)
+                if group.preemptable:
+                    continue
+                row = scene.rows(pods)
+                for q in scene.tree.path(group.queue):
+                    use[q] = [a + sign * int(b) for a, b in zip(use[q], row)]
+        for q, columns in sorted(fixed.items()):
+            for r, due in limits.due_named(q).items():
+                if r in columns and use[q][r] > due:
+                    yield Violation(
+                        self.name, f"queue {q}",
+                        f"non-preemptible work would use {_show(scene, r, use[q][r])} of "
+                        f"{scene.ledger.resources[r]}, due is {_show(scene, r, due)}",
+                    )  # fmt: skip
+
+    def constrain(self, board: "Board") -> None:
+        scene = board.scene
+        limits = limits_of(scene)
+        use = limits.use
+        for q in scene.tree.downwards:
+            types = [t for t in board.types if q in scene.tree.path(t.queue)]
+            if not types:
+                continue
+            units = [u for u in board.units if q in scene.tree.path(u.victim.queue)]
+            for r, most in enumerate(limits.limit[q]):
+                if most is None:
+                    continue
+                new = self._new(board, types, r)
+                freed: list[Term] = [(-u.row[r], board.lost(u)) for u in units if u.row[r]]
+                about = f"{q} {scene.ledger.resources[r]}"
+                board.at_most([*new, *freed], max(0, most - use[q][r]), self.name, about)
+            self._dues(board, q, limits, types)
+
+    @staticmethod
+    def _new(board: "Board", types: "list[GroupType]", r: int) -> "list[Term]":
+        return [
+            (s.shape.row[r], board.count(s))
+            for t in types
+            for s in board.rolesets_of(t)
+            if s.shape.row[r]
+        ]
+
+    def _dues(self, board: "Board", q: QueueName, limits: Limits, types: "list[GroupType]") -> None:
+        fixed = [t for t in types if not t.sample.group.preemptable]
+        named = limits.due_named(q)
+        if not fixed or not named:
+            return
+        use = non_preemptible_use(board.scene)[q]
+        for r, due in named.items():
+            new = self._new(board, fixed, r)
+            about = f"{q} due of {board.scene.ledger.resources[r]}"
+            if new:
+                board.at_most(new, max(0, due - use[r]), self.name, about)
+
+
+def _show(scene: Scene, r: int, value: int) -> str:
+    from ..models.quantity import show
+
+    return show(value * scene.ledger.divisor[r], scene.ledger.resources[r])

@@ -1,0 +1,180 @@
+"""The scene: everything that the plain-Python halves derive from a snapshot, computed once."""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models import Config, Node, Pod, PodKey, PodSpec, PodState, Reason, Snapshot
+from .api import Filter, NodeFeatures
+from .ledger import Ledger, Matrix, ledger_of
+from .members import Roster
+from .podset import PodSet
+from .tracker import World
+from .tree import Tree
+
+Mask = NDArray[np.bool_]
+
+
+class Scene:
+    """A snapshot, a configuration and a set of rules, with what follows from them."""
+
+    def __init__(self, snapshot: Snapshot, config: Config, rules: Sequence[object]) -> None:
+        self.snapshot = snapshot
+        self.config = config
+        self.rules = tuple(rules)
+        self._masks: dict[PodSpec, Mask] = {}
+        self._mask_of_id: dict[int, tuple[PodSpec, Mask]] = {}
+        self._groupings: dict[NodeFeatures, tuple[NDArray[np.int64], list[int]]] = {}
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        return self.snapshot.nodes
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Index of a node by name."""
+        return {n.name: i for i, n in enumerate(self.nodes)}
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        return ledger_of(self.snapshot)
+
+    @cached_property
+    def tree(self) -> Tree:
+        return Tree(self.snapshot.queues)
+
+    @cached_property
+    def roster(self) -> Roster:
+        return Roster(self.snapshot)
+
+    @cached_property
+    def allocatable(self) -> Matrix:
+        """Allocatable amounts, one row a node."""
+        return self.ledger.rows([n.allocatable for n in self.nodes])
+
+    @cached_property
+    def _spec_rows(self) -> dict[int, Matrix]:
+        return {}
+
+    def row(self, pod: Pod) -> Matrix:
+        """Return the pod's requests and its slot as a row."""
+        rows = self._spec_rows
+        if id(pod.spec) not in rows:
+            row = self.ledger.row(pod.spec.requests)
+            row[self.ledger.pods] = 1
+            rows[id(pod.spec)] = row
+        return rows[id(pod.spec)]
+
+    def rows(self, pods: Iterable[Pod]) -> Matrix:
+        """Return the sum of the pods' rows."""
+        out = np.zeros(len(self.ledger.resources), dtype=self.ledger.dtype)
+        for p in pods:
+            out = out + self.row(p)
+        return out
+
+    @cached_property
+    def holders(self) -> tuple[tuple[Pod, int], ...]:
+        """Every pod that holds room, terminating ones too, with its node's index.
+
+        Pods on nodes that the snapshot does not know hold nothing that matters to a plan.
+        """
+        return tuple(
+            (p, self.index[p.node])
+            for p in self.snapshot.pods
+            if p.holds and p.node is not None and p.node in self.index
+        )
+
+    @cached_property
+    def reserved(self) -> tuple[tuple[Pod, int], ...]:
+        """Foreign pods that another scheduler has nominated: their place is taken."""
+        return tuple(
+            (p, self.index[p.nominated])
+            for p in self.snapshot.pods
+            if not p.ours and p.state is PodState.PENDING and p.nominated in self.index
+        )
+
+    @cached_property
+    def room_now(self) -> Matrix:
+        """What is free at this moment, one row a node; may be negative."""
+        room = self.allocatable.copy()
+        for p, i in (*self.holders, *self.reserved):
+            room[i] = room[i] - self.row(p)
+        return room
+
+    @cached_property
+    def room_later(self) -> Matrix:
+        """What is free once terminating pods are gone."""
+        room = self.room_now.copy()
+        for p, i in self.holders:
+            if p.state is PodState.TERMINATING:
+                room[i] = room[i] + self.row(p)
+        return room
+
+    @cached_property
+    def pods(self) -> dict[PodKey, Pod]:
+        return {p.key: p for p in self.snapshot.pods}
+
+    @cached_property
+    def filters(self) -> tuple[Filter, ...]:
+        return tuple(r for r in self.rules if isinstance(r, Filter))
+
+    def grouping(self, features: NodeFeatures) -> tuple[NDArray[np.int64], list[int]]:
+        """Return a class number per node and one node of each class, by what a filter looks at."""
+        if features not in self._groupings:
+            seen: dict[object, int] = {}
+            numbers, samples = [], []
+            for i, n in enumerate(self.nodes):
+                key = (
+                    tuple(n.labels.get(k) for k in sorted(features.labels)),
+                    n.taints if features.taints else None,
+                    (n.ready, n.unschedulable) if features.state else None,
+                    n.name if features.name else None,
+                )
+                if key not in seen:
+                    seen[key] = len(samples)
+                    samples.append(i)
+                numbers.append(seen[key])
+            self._groupings[features] = (np.array(numbers, dtype=np.int64), samples)
+        return self._groupings[features]
+
+    def mask(self, pod: Pod) -> Mask:
+        """Say on which nodes no filter refuses the pod."""
+        held = self._mask_of_id.get(id(pod.spec))
+        if held is not None:
+            return held[1]
+        if pod.spec not in self._masks:
+            mask: Mask = np.ones(len(self.nodes), dtype=np.bool_)
+            pods = PodSet((pod,))
+            for rule in self.filters:
+                numbers, samples = self.grouping(rule.sees(pods))
+                fits = np.array(
+                    [rule.refuse(pods, self.nodes[i]) is None for i in samples], dtype=np.bool_
+                )
+                mask &= fits[numbers]
+            self._masks[pod.spec] = mask
+        self._mask_of_id[id(pod.spec)] = (pod.spec, self._masks[pod.spec])
+        return self._masks[pod.spec]
+
+    def refusals(self, pod: Pod) -> dict[str, list[Reason]]:
+        """Return, by filter, why nodes refuse the pod (the first filter that refuses counts)."""
+        out: dict[str, list[Reason]] = {}
+        pods = PodSet((pod,))
+        for n in self.nodes:
+            for rule in self.filters:
+                reason = rule.refuse(pods, n)
+                if reason is not None:
+                    out.setdefault(rule.name, []).append(reason)
+                    break
+        return out
+
+    def world(self, evicted: Iterable[PodKey] = ()) -> World:
+        """Return the pods as they will stand once terminating and evicted ones are gone."""
+        gone = set(evicted)
+        present = [
+            (p, i)
+            for p, i in (*self.holders, *self.reserved)
+            if p.state is not PodState.TERMINATING and p.key not in gone
+        ]
+        return World(self.nodes, present)

@@ -1,0 +1,437 @@
+"""Standing: what queues are entitled to, and which work is in and which is out.
+
+Sections 2 and 3 of docs/design/order.md, in exact fractions.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from weakref import WeakKeyDictionary
+
+from ..models import UNLIMITED, GroupKey, Pod, PodKey, QueueName
+from .fitting import Field, Fit, emptied
+from .limits import Limits, limits_of
+from .members import Item, Members, Standing
+from .outcome import Outcome
+from .scene import Scene
+from .waterfill import water_fill
+
+Fractions = Mapping[int, Fraction]
+
+
+@dataclass(frozen=True, eq=False)
+class StandingTable:
+    """Entitlements of every queue, per column of the ledger that takes part."""
+
+    scene: Scene
+    limits: Limits
+    columns: frozenset[int]
+    """Resources that are shared out: all, and pod slots only where some queue names them."""
+    could_run: Mapping[GroupKey, int]
+    """Pending pods of each group that could run on the emptied cluster: 0, or at least its minimum."""
+    demand: Mapping[QueueName, Fractions]
+    due: Mapping[QueueName, Fractions]
+    entitlement: Mapping[QueueName, Fractions]
+    ranks: Mapping[QueueName, Sequence[tuple[Item, tuple[int, ...]]]]
+    """Every item that runs or could run, with its size, in the order of each queue."""
+
+    def share(self, row: Sequence[int]) -> Fraction:
+        """Return the dominant share of an amount: max over resources of amount / capacity."""
+        capacity = self.limits.capacity
+        shares = [
+            Fraction(int(row[r]), capacity[r]) if capacity[r] else Fraction(1)
+            for r in self.columns
+            if row[r]
+        ]
+        return max(shares, default=Fraction(0))
+
+
+_MEMO: "WeakKeyDictionary[Scene, StandingTable]" = WeakKeyDictionary()
+
+
+def standing_of(scene: Scene) -> StandingTable:
+    """Return the scene's standing table, computed once."""
+    if scene not in _MEMO:
+        _MEMO[scene] = _table(scene)
+    return _MEMO[scene]
+
+
+def nominated_groups(scene: Scene) -> frozenset[GroupKey]:
+    """Return groups that the cycle before promised a place: they rank like running ones."""
+    pods = scene.pods
+    return frozenset(
+        g for k, _ in scene.snapshot.nominations if k in pods and (g := pods[k].group) is not None
+    )
+
+
+# Items
+
+
+def items_of(scene: Scene, m: Members, pending: Sequence[Pod]) -> list[Item]:
+    """Return the group's items if these pending pods start: its minimum, and elastic members."""
+    new = m.standing is Standing.NEW and m.key not in nominated_groups(scene)
+    out: list[Item] = []
+    if m.standing is Standing.NEW:
+        first, elastic = m.split(pending)
+        if first or not m.need:
+            out.append(Item(m.group, "minimum", tuple(first), new, False))
+        out += [Item(m.group, "elastic", (p,), new, False, i) for i, p in enumerate(elastic)]
+        return [i for i in out if i.pods]
+    if m.standing is Standing.BROKEN:
+        first, elastic = m.split([*m.running, *pending])
+        whole = m.is_whole(first)
+        out.append(Item(m.group, "minimum", tuple(first), False, whole))
+        out += [Item(m.group, "elastic", (p,), True, False, i) for i, p in enumerate(elastic)]
+        return out
+    first, surplus = m.split(m.running)
+    if first:
+        out.append(Item(m.group, "minimum", tuple(first), False, False))
+    out += [Item(m.group, "elastic", (p,), False, False, i) for i, p in enumerate(surplus)]
+    at = len(surplus)
+    out += [Item(m.group, "elastic", (p,), True, False, at + i) for i, p in enumerate(pending)]
+    return out
+
+
+def leaf_key(item: Item, turn: int = 0) -> tuple[object, ...]:
+    """The leaf order; ``turn`` is the place in progressive filling over namespaces or users."""
+    g = item.group
+    return (
+        not item.broken,
+        -g.priority,
+        item.new,
+        item.kind == "elastic",
+        turn if item.new else 0,
+        g.created_s,
+        g.key,
+        item.position,
+    )
+
+
+# The table
+
+
+def _table(scene: Scene) -> StandingTable:
+    limits = limits_of(scene)
+    width = len(scene.ledger.resources)
+    named = limits.named
+    columns = frozenset(
+        r for r in range(width) if r != scene.ledger.pods or scene.ledger.pods in named
+    )
+    could = _could_run(scene)
+    items: dict[QueueName, list[Item]] = {}
+    for m in scene.roster.values():
+        if m.group.queue in scene.tree:
+            pending = (
+                m.pending[: could[m.key]] if m.standing is Standing.WHOLE else _chosen(m, could)
+            )
+            items.setdefault(m.group.queue, []).extend(items_of(scene, m, pending))
+    demand = _demand(scene, limits, columns, items)
+    due = _dues(scene, limits, columns)
+    entitlement = _entitlements(scene, limits, columns, demand, due)
+    table = StandingTable(scene, limits, columns, could, demand, due, entitlement, {})
+    return replace(table, ranks=walk(table, items)[1])
+
+
+def _chosen(m: Members, could: Mapping[GroupKey, int]) -> Sequence[Pod]:
+    """The pending pods counted as demand, the minimum's first."""
+    n = could[m.key]
+    if not n:
+        return ()
+    first = {p.key for p in m.first}
+    ordered = [*m.first, *(p for p in m.pending if p.key not in first)]
+    kept = {p.key for p in ordered[:n]}
+    return [p for p in m.pending if p.key in kept]
+
+
+def _turns(scene: Scene, q: QueueName, items: Sequence[Item]) -> list[int]:
+    """Progressive filling inside a queue over namespaces or users, where configured."""
+    share = scene.config.queues.get(q)
+    if share is None or share.within == "groups":
+        return [0] * len(items)
+    capacity = limits_of(scene).capacity
+
+    def party(i: Item) -> str:
+        return i.group.namespace if share.within == "namespaces" else i.group.user
+
+    use: dict[str, list[int]] = {}
+    width = len(capacity)
+
+    def share_of(row: Sequence[int]) -> Fraction:
+        parts = [
+            Fraction(row[r], capacity[r])
+            for r in range(width)
+            if capacity[r] and r != scene.ledger.pods
+        ]
+        return max(parts, default=Fraction(0))
+
+    def take(i: Item) -> None:
+        row = scene.rows(i.pods)
+        old = use.setdefault(party(i), [0] * width)
+        use[party(i)] = [a + int(b) for a, b in zip(old, row)]
+
+    turns = [0] * len(items)
+    for i in items:
+        if not i.new:
+            take(i)
+    waiting = sorted((n for n, i in enumerate(items) if i.new), key=lambda n: leaf_key(items[n]))
+    turn = 0
+    while waiting:
+        turn += 1
+        zero = [0] * width
+        best = min(
+            waiting,
+            key=lambda n: (
+                leaf_key(items[n])[:4], share_of(use.get(party(items[n]), zero)), waiting.index(n)
+            ),
+        )  # fmt: skip
+        waiting.remove(best)
+        turns[best] = turn
+        take(items[best])
+    return turns
+
+
+def _could_run(scene: Scene) -> dict[GroupKey, int]:
+    """Return how many pending pods of each group could run on the emptied cluster."""
+    from .holds import holds
+
+    field = emptied(scene)
+    memo: dict[object, int] = {}
+    out: dict[GroupKey, int] = {}
+    for m in scene.roster.values():
+        out[m.key] = 0
+        if not m.pending or next(iter(holds(scene, m.key)), None) is not None:
+            continue
+        key = (
+            m.group.queue, m.standing, m.group.preemptable, m.need, tuple(sorted(m.role_need.items())),
+            tuple((id(p.spec), p.role) for p in (*m.running, *m.pending)),
+        ) if not any(p.spec.sees_pods for p in m.pending) else m.key  # fmt: skip
+        if key not in memo:
+            memo[key] = _runs(scene, field, m)
+        out[m.key] = memo[key]
+    return out
+
+
+def _runs(scene: Scene, field: Field, m: Members) -> int:
+    """Return how many pending pods could run: 0 if not the minimum, else as many as could."""
+    first = list(m.first)
+    fit = field.place(first) if first else None
+    if fit is not None and fit.places is None and fit.proven:
+        # Other members may form the minimum as well: another role's pods may fit instead.
+        picked = _another_first(field, m)
+        if picked is None:
+            return 0
+        first, fit = picked
+    base = len(first)
+    rest = [p for p in m.pending if p.key not in {q.key for q in first}]
+    if fit is not None and fit.places is not None:
+        for p in first:
+            field.add(p, scene.index[fit.places[p.key]])
+    extra = 0
+    placed: list[tuple[Pod, int]] = []
+    for p in rest:
+        spots = field.candidates(p)
+        if spots.any():
+            i = int(spots.argmax())
+            field.add(p, i)
+            placed.append((p, i))
+            extra += 1
+    for p, i in placed:
+        field.add(p, i, -1)
+    if fit is not None and fit.places is not None:
+        for p in first:
+            field.add(p, scene.index[fit.places[p.key]], -1)
+    return base + extra
+
+
+def _another_first(field: Field, m: Members) -> tuple[list[Pod], Fit] | None:
+    """Find another choice of members for the minimum that can be placed, leaving out misfits."""
+    usable = [p for p in m.pending if field.candidates(p).any()]
+    if len(usable) == len(m.pending) or not m.is_whole([*m.running, *usable]):
+        return None
+    pool = [*m.running, *usable]
+    first = [p for p in m.split(pool)[0] if p.key in {q.key for q in usable}]
+    fit = field.place(first)
+    return (first, fit) if fit.places is not None or not fit.proven else None
+
+
+def _demand(
+    scene: Scene, limits: Limits, columns: frozenset[int], items: Mapping[QueueName, Sequence[Item]]
+) -> dict[QueueName, dict[int, Fraction]]:
+    out: dict[QueueName, dict[int, Fraction]] = {}
+    for q in reversed(scene.tree.downwards):
+        total = {r: Fraction(0) for r in columns}
+        for child in scene.tree.children.get(q, ()):
+            for r in columns:
+                total[r] += out[child][r]
+        for item in items.get(q, ()):
+            row = scene.rows(item.pods)
+            for r in columns:
+                total[r] += int(row[r])
+        for r in columns:
+            most = limits.limit[q][r]
+            top = limits.root[r] if most is None else min(limits.root[r], most)
+            total[r] = min(total[r], Fraction(max(0, top)))
+        out[q] = total
+    return out
+
+
+def _dues(
+    scene: Scene, limits: Limits, columns: frozenset[int]
+) -> dict[QueueName, dict[int, Fraction]]:
+    """Return the dues; UNLIMITED where nothing bounds them."""
+    out: dict[QueueName, dict[int, Fraction]] = {}
+    for q in reversed(scene.tree.downwards):
+        named = limits.deserved[q]
+        mine: dict[int, Fraction] = {}
+        for r in columns:
+            if r in named:
+                mine[r] = Fraction(named[r])
+            elif r not in limits.named or scene.config.literal_deserved:
+                mine[r] = Fraction(0)
+            elif scene.tree.children.get(q):
+                parts = [out[c][r] for c in scene.tree.children[q]]
+                mine[r] = min(sum(parts, Fraction(0)), Fraction(UNLIMITED))
+            else:
+                mine[r] = Fraction(UNLIMITED)
+        out[q] = mine
+    return out
+
+
+def _entitlements(
+    scene: Scene,
+    limits: Limits,
+    columns: frozenset[int],
+    demand: Mapping[QueueName, Fractions],
+    due: Mapping[QueueName, Fractions],
+) -> dict[QueueName, dict[int, Fraction]]:
+    out: dict[QueueName, dict[int, Fraction]] = {q: {} for q in scene.tree.downwards}
+    for parent in ("root", *scene.tree.downwards):
+        children = scene.tree.children.get(parent, ())
+        for r in columns if children else ():
+            amount = Fraction(limits.root[r]) if parent == "root" else out[QueueName(parent)][r]
+            first = {
+                q: min(max(due[q][r], Fraction(limits.guarantee[q][r])), demand[q][r])
+                for q in children
+            }
+            rest = amount - sum(first.values(), Fraction(0))
+            more = {q: Fraction(0) for q in children}
+            queues = scene.tree.queues
+            for level in sorted({queues[q].priority for q in children}, reverse=True):
+                if rest <= 0:
+                    break
+                peers = [q for q in children if queues[q].priority == level]
+                filled = water_fill(
+                    rest, [(queues[q].weight, demand[q][r] - first[q]) for q in peers]
+                )
+                for q, v in zip(peers, filled, strict=True):
+                    more[q] = v
+                    rest -= v
+            for q in children:
+                out[q][r] = first[q] + more[q]
+    return out
+
+
+# In and out
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """Where an item stands: at which queues it is out, and its fill at its leaf."""
+
+    out_at: frozenset[QueueName]
+    fill: Fraction | None
+    """None: infinite."""
+
+    @property
+    def is_in(self) -> bool:
+        return not self.out_at
+
+
+class Places:
+    """In and out of every item that runs or starts in an outcome."""
+
+    def __init__(self, table: StandingTable, outcome: Outcome) -> None:
+        scene = table.scene
+        of_leaf: dict[QueueName, list[Item]] = {}
+        for m in scene.roster.values():
+            new = outcome.started.get(m.key, ())
+            if (m.running or new) and m.group.queue in scene.tree:
+                ranked = [p for p in m.pending if p.key in {q.key for q in new}]
+                of_leaf.setdefault(m.group.queue, []).extend(items_of(scene, m, ranked))
+        self.table = table
+        self.of_item, self.ranks = walk(table, of_leaf)
+        self.item_of_pod: dict[PodKey, Item] = {
+            p.key: i for of in of_leaf.values() for i in of for p in i.pods
+        }
+        self.items_of_group: dict[GroupKey, list[Item]] = {}
+        for of in of_leaf.values():
+            for i in of:
+                self.items_of_group.setdefault(i.group.key, []).append(i)
+
+    def of_pod(self, pod: PodKey) -> Placing:
+        return self.of_item[self.item_of_pod[pod].id]
+
+    def may_lose(self, group: GroupKey, queue: QueueName, lost: int, running: int) -> bool:
+        """Say whether so many of the group's running pods are out at the queue.
+
+        The whole group is out where its minimum is; single pods come off its elastic end.
+        """
+        items = [i for i in self.items_of_group.get(group, ()) if not i.new]
+        out = {i.kind: [] for i in items} | {"minimum": [], "elastic": []}
+        for i in items:
+            out[i.kind].append(queue in self.of_item[i.id].out_at)
+        if lost >= running and any(i.kind == "minimum" for i in items):
+            return all(out["minimum"])
+        return 0 < lost <= sum(out["elastic"])
+
+
+_Entry = tuple[bool, Fraction, tuple[object, ...], Item, tuple[int, ...]]
+_HUGE = Fraction(1 << 80)
+
+
+def walk(
+    table: StandingTable, of_leaf: Mapping[QueueName, Sequence[Item]]
+) -> tuple[
+    dict[tuple[GroupKey, str, int], Placing],
+    dict[QueueName, list[tuple[Item, tuple[int, ...]]]],
+]:
+    """Walk every level of the tree in its order and mark what passes the entitlement.
+
+    Returns the placing of every item, and the order of the items of every queue.
+    """
+    scene = table.scene
+    out_at: dict[tuple[GroupKey, str, int], set[QueueName]] = {}
+    fills: dict[tuple[GroupKey, str, int], Fraction] = {}
+    walked: dict[QueueName, list[_Entry]] = {}
+    for q in reversed(scene.tree.downwards):
+        leaf = scene.tree.is_leaf(q)
+        entries: list[_Entry] = []
+        if leaf:
+            of = of_leaf.get(q, ())
+            for item, turn in zip(of, _turns(scene, q, of), strict=True):
+                row = tuple(int(v) for v in scene.rows(item.pods))
+                entries.append((False, Fraction(0), leaf_key(item, turn), item, row))
+        else:
+            for child in scene.tree.children[q]:
+                entries.extend(walked[child])
+        entries.sort(key=lambda e: e[:3])
+        walked[q] = []
+        prefix = [0] * len(scene.ledger.resources)
+        e = table.entitlement[q]
+        for _, _, key, item, row in entries:
+            prefix = [a + b for a, b in zip(prefix, row)]
+            asked = [r for r in table.columns if row[r]]
+            is_out = any(prefix[r] > e[r] for r in asked)
+            fill = max(
+                (Fraction(prefix[r]) / e[r] if e[r] else _HUGE for r in asked), default=Fraction(0)
+            )
+            if is_out:
+                out_at.setdefault(item.id, set()).add(q)
+            if leaf:
+                fills[item.id] = fill
+            walked[q].append((is_out, fill, key, item, row))
+    placings = {
+        i: Placing(frozenset(out_at.get(i, ())), None if f >= _HUGE else f)
+        for i, f in fills.items()
+    }
+    return placings, {q: [(e[3], e[4]) for e in of] for q, of in walked.items()}

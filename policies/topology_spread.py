@@ -1,0 +1,220 @@
+"""Hard topology spread: pods of a kind stay level over domains.
+
+Semantics of kube-scheduler's PodTopologySpread filter (KEP-895, KEP-3022, KEP-3094): per constraint
+and domain d that takes a new pod, count(d) ≤ maxSkew + min over eligible domains of count; the
+minimum is 0 while there are fewer domains than minDomains.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models import Node, Pod, SpreadConstraint, Violation
+from .node_rules import HARD, UNSCHEDULABLE, matches_node, tolerated
+from .outcome import Outcome
+from .podset import PodSet
+from .tracker import Counter, Mask, World
+
+if TYPE_CHECKING:
+    from .board import Board, Bounded, Shape
+
+
+def hard_constraints(pod: Pod) -> tuple[SpreadConstraint, ...]:
+    return tuple(c for c in pod.spec.spread if c.hard)
+
+
+def counts_towards(constraint: SpreadConstraint, owner: Pod, other: Pod) -> bool:
+    """Say whether the other pod is of the kind that the owner's constraint levels."""
+    return other.namespace == owner.namespace and constraint.matches(other.labels)
+
+
+def eligible(constraint: SpreadConstraint, pod: Pod, node: Node, keys: frozenset[str]) -> bool:
+    """Say whether the node's domain takes part: it has all the keys, and the policies let it."""
+    if not keys <= node.labels.keys():
+        return False
+    pods = PodSet((pod,))
+    if constraint.honor_affinity and not matches_node(pods, node):
+        return False
+    if constraint.honor_taints:
+        taints = (*node.taints, UNSCHEDULABLE) if node.unschedulable else node.taints
+        return all(t.effect not in HARD or tolerated(pods, t) for t in taints)
+    return True
+
+
+def eligible_nodes(constraint: SpreadConstraint, pod: Pod, nodes: Iterable[Node]) -> Mask:
+    keys = frozenset(c.topology_key for c in hard_constraints(pod))
+    return np.array([eligible(constraint, pod, n, keys) for n in nodes], dtype=np.bool_)
+
+
+@dataclass
+class _Kind:
+    """Counts of one constraint of one pod kind, by domain; −1 where a domain takes no part."""
+
+    nodes: Mask
+    domains: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    takes_part: Mask
+
+    def floor(self, minimum: int) -> int:
+        parts = self.counts[self.takes_part]
+        return 0 if len(parts) < max(1, minimum) else int(parts.min())
+
+
+class _Spread:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._counter = Counter(world)
+        self._kinds: dict[tuple[str, int, SpreadConstraint], tuple[Pod, _Kind]] = {}
+
+    def _kind(self, pod: Pod, c: SpreadConstraint) -> _Kind:
+        key = (pod.namespace, id(pod.spec), c)
+        if key not in self._kinds:
+            nodes = eligible_nodes(c, pod, self._world.nodes)
+            domains, names = self._world.domains(c.topology_key)
+            takes_part = np.zeros(len(names), dtype=np.bool_)
+            takes_part[domains[nodes]] = True
+            kind = _Kind(nodes, domains, np.zeros(len(names), dtype=np.int64), takes_part)
+            self._kinds[key] = (pod, kind)
+            for p, i, n in self._counter.history():
+                self._count(kind, pod, c, p, i, n)
+        return self._kinds[key][1]
+
+    @staticmethod
+    def _count(kind: _Kind, owner: Pod, c: SpreadConstraint, p: Pod, i: int, n: int) -> None:
+        if kind.nodes[i] and counts_towards(c, owner, p):
+            kind.counts[kind.domains[i]] += n
+
+    def add(self, pod: Pod, node: int, times: int = 1) -> None:
+        self._counter.note(pod, node, times)
+        for (_, _, c), (owner, kind) in self._kinds.items():
+            self._count(kind, owner, c, pod, node, times)
+
+    def opens(self, pod: Pod) -> Mask | None:
+        constraints = hard_constraints(pod)
+        if not constraints:
+            return None
+        keys = [c.topology_key for c in constraints]
+        return np.array(
+            [all(k in n.labels for k in keys) for n in self._world.nodes], dtype=np.bool_
+        )
+
+    def allows(self, pod: Pod) -> Mask | None:
+        constraints = hard_constraints(pod)
+        if not constraints:
+            return None
+        mask = np.ones(len(self._world.nodes), dtype=np.bool_)
+        for c in constraints:
+            kind = self._kind(pod, c)
+            own = int(c.matches(pod.labels))
+            room = kind.floor(c.min_domains) + c.max_skew - own
+            here = kind.domains >= 0
+            level = np.zeros(len(mask), dtype=np.int64)
+            level[here] = kind.counts[kind.domains[here]]
+            mask &= here & (level <= room)
+        return mask
+
+
+@dataclass(frozen=True, slots=True)
+class TopologySpread:
+    """count(d) − min count ≤ maxSkew in every domain d that takes a new pod."""
+
+    name: str = "topology-spread"
+
+    def track(self, world: World) -> _Spread:
+        return _Spread(world)
+
+    def check(self, outcome: Outcome) -> Iterable[Violation]:
+        done: set[tuple[str, str, int, SpreadConstraint, str]] = set()
+        nodes = outcome.scene.nodes
+        for p, i in outcome.new_pods:
+            for c in hard_constraints(p):
+                here = nodes[i].labels.get(c.topology_key)
+                if here is None:
+                    yield Violation(
+                        self.name, f"pod {p.key}", f"{nodes[i].name} has no {c.topology_key}"
+                    )
+                    continue
+                case = (p.namespace, str(p.group), id(p.spec), c, here)
+                if case in done:
+                    continue
+                done.add(case)
+                counts = self._counts(outcome, p, c)
+                floor = 0 if len(counts) < max(1, c.min_domains) else min(counts.values())
+                if counts.get(here, 0) - floor > c.max_skew:
+                    yield Violation(
+                        self.name,
+                        f"pod {p.key}",
+                        f"{c.topology_key} {here} holds {counts.get(here, 0)} of its kind where "
+                        f"the least holds {floor}; maxSkew is {c.max_skew}",
+                    )
+
+    @staticmethod
+    def _counts(outcome: Outcome, pod: Pod, c: SpreadConstraint) -> dict[str, int]:
+        nodes = outcome.scene.nodes
+        takes_part = eligible_nodes(c, pod, nodes)
+        counts = {n.labels[c.topology_key]: 0 for n, ok in zip(nodes, takes_part) if ok}
+        for q, j in outcome.standing_pods:
+            if takes_part[j] and counts_towards(c, pod, q):
+                counts[nodes[j].labels[c.topology_key]] += 1
+        return counts
+
+    def constrain(self, board: "Board") -> None:
+        for s in board.shapes:
+            for c in hard_constraints(s.sample):
+                self._level(board, s, c)
+
+    def _level(self, board: "Board", s: "Shape", c: SpreadConstraint) -> None:
+        world = board.world
+        domains, names = world.domains(c.topology_key)
+        takes_part = eligible_nodes(c, s.sample, world.nodes)
+        base = [0] * len(names)
+        for p, i in world.present:
+            if takes_part[i] and counts_towards(c, s.sample, p):
+                base[domains[i]] += 1
+        parts = sorted({int(d) for d in domains[takes_part]})
+        adds = self._additions(board, s, c, domains, takes_part)
+        floor = None
+        if len(parts) >= max(1, c.min_domains):
+            top = max(base) + sum(v.upper for d in adds.values() for k, v in d if k > 0)
+            floor = board.integer(0, top, f"least {s.label} {c.topology_key}")
+            for d in parts:
+                board.at_most(
+                    [(1, floor.var), *((-k, v.var) for k, v in adds.get(d, ()))],
+                    base[d], self.name, f"{s.label} least {names[d]}",
+                )  # fmt: skip
+        for d, cells in board.cells_by_domain(s, domains).items():
+            if d < 0:
+                board.at_most([(1, v) for v in cells], 0, self.name, s.label)
+                continue
+            here = board.present(s, c.topology_key, d, cells)
+            terms = [(k, v.var) for k, v in adds.get(d, ())]
+            if floor is not None:
+                terms.append((-1, floor.var))
+            board.at_most(
+                terms, c.max_skew - base[d], self.name, f"{s.label} {names[d]}", given=[here]
+            )
+
+    @staticmethod
+    def _additions(
+        board: "Board",
+        s: "Shape",
+        c: SpreadConstraint,
+        domains: NDArray[np.int64],
+        takes_part: Mask,
+    ) -> "dict[int, list[tuple[int, Bounded]]]":
+        """What the plan adds to each domain's count (and takes from it), with upper bounds."""
+        adds: dict[int, list[tuple[int, Bounded]]] = {}
+        for t in board.shapes:
+            if counts_towards(c, s.sample, t.sample):
+                for cls, var in board.cells(t):
+                    if takes_part[cls.nodes[0]]:
+                        d = int(domains[cls.nodes[0]])
+                        adds.setdefault(d, []).append((1, board.bounded(var)))
+        for unit in board.units:
+            if takes_part[unit.node] and counts_towards(c, s.sample, unit.sample):
+                var = board.bounded(board.lost(unit))
+                adds.setdefault(int(domains[unit.node]), []).append((-1, var))
+        return adds

@@ -1,0 +1,68 @@
+"""Following a growing plan: which nodes a pod may take, the pods placed so far being where they are.
+
+Trackers take pods one at a time, as kube-scheduler would; the rules' ``check`` judges the end.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models import Node, Pod
+
+Mask = NDArray[np.bool_]
+
+
+class World:
+    """Nodes, and the pods on them at the start."""
+
+    def __init__(self, nodes: Sequence[Node], present: Iterable[tuple[Pod, int]]) -> None:
+        self.nodes = nodes
+        self.present = list(present)
+        self._domains: dict[str, tuple[NDArray[np.int64], list[str]]] = {}
+
+    def domains(self, key: str) -> tuple[NDArray[np.int64], list[str]]:
+        """Return the domain number of each node (−1 without the label) and the domains' names."""
+        if key not in self._domains:
+            names: dict[str, int] = {}
+            numbers = [
+                -1 if (v := n.labels.get(key)) is None else names.setdefault(v, len(names))
+                for n in self.nodes
+            ]
+            self._domains[key] = (np.array(numbers, dtype=np.int64), list(names))
+        return self._domains[key]
+
+
+class Tracker(Protocol):
+    """One rule's view of the growing plan."""
+
+    def allows(self, pod: Pod) -> Mask | None:
+        """Say which nodes the rule leaves to the pod now; None: it does not care."""
+        ...
+
+    def opens(self, pod: Pod) -> Mask | None:
+        """Say which nodes the pod could get while nothing that stands leaves; None: all."""
+        ...
+
+    def add(self, pod: Pod, node: int, times: int = 1) -> None:
+        """Take note of a pod that came (or went, with times −1)."""
+        ...
+
+
+class Counter:
+    """How many pods of a kind stand in each domain, built on first use, then kept up to date."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._changes: list[tuple[Pod, int, int]] = [(p, i, 1) for p, i in world.present]
+
+    def note(self, pod: Pod, node: int, times: int) -> None:
+        self._changes.append((pod, node, times))
+
+    def history(self) -> Iterable[tuple[Pod, int, int]]:
+        return self._changes
+
+    def fresh(self, key: str) -> NDArray[np.int64]:
+        """Return zero counts for the domains of a key, with a last place for nodes without it."""
+        return np.zeros(len(self._world.domains(key)[1]) + 1, dtype=np.int64)

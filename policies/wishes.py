@@ -1,0 +1,106 @@
+"""Wishes about the place: preferred node affinity, preferred taints, preferred pod (anti-)affinity.
+
+Value: Σ weight of what is granted − Σ weight of what is not wanted, over pods that start, as
+kube-scheduler scores them; between pods of one plan only where they share a domain of the term.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ..models import Node, Pod
+from .node_rules import tolerated
+from .outcome import Outcome
+from .podset import PodSet
+
+if TYPE_CHECKING:
+    from .board import Board, Term
+    from .tracker import World
+
+TAINT_WEIGHT = 1
+SOFT = "PreferNoSchedule"
+
+
+def node_wish(pod: Pod, node: Node) -> int:
+    """Return what the node itself is worth to the pod."""
+    value = sum(w for w, t in pod.spec.preferred_nodes if t.matches(node.labels, node.name))
+    pods = PodSet((pod,))
+    value -= TAINT_WEIGHT * sum(t.effect == SOFT and not tolerated(pods, t) for t in node.taints)
+    return value
+
+
+def standing_wish(pod: Pod, node: Node, present: Iterable[tuple[Pod, Node]]) -> int:
+    """Return what the pods that stand already make of the node, both ways."""
+    value = 0
+    for other, at in present:
+        for sign, mine, theirs in (
+            (1, pod.spec.preferred_affinity, other.spec.preferred_affinity),
+            (-1, pod.spec.preferred_anti_affinity, other.spec.preferred_anti_affinity),
+        ):
+            for terms, subject in ((mine, other), (theirs, pod)):
+                for weight, term in terms:
+                    here = node.labels.get(term.topology_key)
+                    if here is None or at.labels.get(term.topology_key) != here:
+                        continue
+                    if term.matches(subject.namespace, subject.labels):
+                        value += sign * weight
+    return value
+
+
+def _wishing(pods: Iterable[tuple[Pod, int]]) -> list[tuple[Pod, int]]:
+    return [(p, i) for p, i in pods if p.spec.preferred_affinity or p.spec.preferred_anti_affinity]
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """Weight of granted wishes less weight of what is not wanted."""
+
+    name: str = "wishes"
+    unit: str = "weight"
+    sense: Literal["max", "min"] = "max"
+
+    def cost(self, board: "Board") -> "Iterable[Term]":
+        nodes = board.scene.nodes
+        world = board.world
+        out: list[Term] = []
+        for s in board.shapes:
+            memo: dict[object, int] = {}
+            relevant = self._relevant(world, s.sample)
+            for cls, var in board.cells(s):
+                node = nodes[cls.nodes[0]]
+                value = node_wish(s.sample, node)
+                if relevant:
+                    key = tuple(node.labels.get(k) for k in self._keys(relevant, s.sample))
+                    if key not in memo:
+                        memo[key] = standing_wish(
+                            s.sample, node, ((p, nodes[i]) for p, i in relevant)
+                        )
+                    value += memo[key]
+                if value:
+                    out.append((value, var))
+        return out
+
+    @staticmethod
+    def _relevant(world: "World", pod: Pod) -> list[tuple[Pod, int]]:
+        if pod.spec.preferred_affinity or pod.spec.preferred_anti_affinity:
+            return world.present
+        return _wishing(world.present)
+
+    @staticmethod
+    def _keys(present: Iterable[tuple[Pod, int]], pod: Pod) -> tuple[str, ...]:
+        keys: set[str] = set()
+        for p in (pod, *(q for q, _ in present)):
+            for _, t in (*p.spec.preferred_affinity, *p.spec.preferred_anti_affinity):
+                keys.add(t.topology_key)
+        return tuple(sorted(keys))
+
+    def measure(self, outcome: Outcome) -> int:
+        scene = outcome.scene
+        nodes = scene.nodes
+        world = scene.world()
+        total = 0
+        for p, i in outcome.new_pods:
+            total += node_wish(p, nodes[i])
+            relevant = self._relevant(world, p)
+            total += standing_wish(p, nodes[i], ((q, nodes[j]) for q, j in relevant))
+        return total

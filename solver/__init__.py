@@ -1,0 +1,1 @@
+"""The engine: a pure function from Snapshot to Plan."""

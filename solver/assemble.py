@@ -1,0 +1,160 @@
+"""Assemble the plan: what binds now and what waits, who benefits, who is held and why."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ..models import (
+    Amounts,
+    Bind,
+    Eviction,
+    GroupKey,
+    Held,
+    NodeName,
+    Nomination,
+    Plan,
+    Pod,
+    QueueRow,
+    TierRow,
+)
+from ..policies.cost import age_s, lost_device_seconds
+from ..policies.evictable import given_up, victim_priority
+from ..policies.limits import limits_of
+from ..policies.outcome import Outcome
+from ..policies.preemption import Rights
+from ..policies.scene import Scene
+from ..policies.standing import standing_of
+from .reasons import reasons_for
+from .timing import bound_now
+
+if TYPE_CHECKING:
+    from .entry import Answer
+    from .search import Clock, TierResult
+
+WORK = ("repair", "entitled", "surplus")
+
+
+def assemble(scene: Scene, answer: "Answer", clock: "Clock") -> Plan:
+    """Turn an answer into the public plan."""
+    from msgspec.structs import replace
+
+    nodes = scene.nodes
+    places = {k: NodeName(nodes[i].name) for k, i in answer.decision.places.items()}
+    outcome = Outcome(scene, places, answer.decision.evicted)
+    now = bound_now(outcome)
+    groups: Mapping[str, GroupKey] = {p.key: g for g, ps in outcome.started.items() for p in ps}
+    binds = [Bind(k, groups[k], n) for k, n in places.items() if k in now]
+    nominations = [Nomination(k, groups[k], n) for k, n in places.items() if k not in now]
+    tiers = tuple(_tier(i + 1, t) for i, t in enumerate(answer.tiers))
+    gaps = [t.gap for t in tiers if t.name in WORK]
+    known = [g for g in gaps if g is not None]
+    gap = max(known) if len(known) == len(gaps) and known else None
+    wall = None if scene.config.deterministic else round(clock.spent(), 6)
+    return Plan(
+        snapshot=scene.snapshot.digest,
+        config=scene.config.digest,
+        binds=tuple(sorted(binds)),
+        evictions=tuple(_evictions(outcome)),
+        nominations=tuple(sorted(nominations)),
+        held=tuple(_held(outcome)),
+        rejected=scene.snapshot.rejected,
+        warnings=(*scene.snapshot.warnings, *limits_of(scene).warnings),
+        queues=tuple(_queues(outcome)),
+        objective=tiers,
+        solver=replace(answer.solver, gap=gap, wall_seconds=wall),
+    )
+
+
+def _tier(number: int, t: "TierResult") -> TierRow:
+    gap = None if t.bound is None else abs(t.value - t.bound) / max(1, abs(t.bound))
+    return TierRow(
+        number, t.goal.name, t.goal.unit, t.goal.sense, t.value, t.bound,
+        None if gap is None else round(gap, 6),
+    )  # fmt: skip
+
+
+def _evictions(outcome: Outcome) -> list[Eviction]:
+    scene = outcome.scene
+    rights = Rights(outcome) if outcome.losses else None
+    out: list[Eviction] = []
+    for key, pods in sorted(outcome.losses.items()):
+        m = scene.roster[key]
+        broken = len(pods) == len(m.running)
+        up = given_up(scene, m)
+        mine: tuple[GroupKey, ...] = ()
+        if not up and rights is not None:
+            mine = tuple(g for g in sorted(outcome.started) if rights.may(g, key))
+        for p in sorted(pods, key=lambda p: p.key):
+            node = p.node if p.node is not None else NodeName("")
+            out.append(
+                Eviction(
+                    p.key, key, node, mine, _why(outcome, key, mine, up, rights),
+                    {
+                        "priority": victim_priority(m), "gangBroken": int(broken),
+                        "lostDeviceSeconds": lost_device_seconds(scene, p),
+                        "ageSeconds": age_s(scene, p),
+                    },
+                )
+            )  # fmt: skip
+    return out
+
+
+def _why(
+    outcome: Outcome,
+    key: GroupKey,
+    mine: tuple[GroupKey, ...],
+    up: bool,
+    rights: Rights | None,
+) -> str:
+    m = outcome.scene.roster[key]
+    if up:
+        return f"runs {len(m.running)} of at least {m.need} members and cannot be completed"
+    if rights is None or not mine:
+        return ""
+    if rights.may(mine[0], key) == "own":
+        return f"makes room for higher priority in queue {m.group.queue}"
+    return f"is beyond what queue {m.group.queue} is entitled to"
+
+
+def _held(outcome: Outcome) -> list[Held]:
+    scene = outcome.scene
+    out: list[Held] = []
+    for m in scene.roster.values():
+        waiting = [p for p in (*m.pending, *m.gated) if p.key not in outcome.places]
+        if waiting and not _only_gated_extra(m.pending, waiting, outcome, m.key):
+            keys = tuple(sorted(p.key for p in waiting))
+            out.append(Held(m.key, keys, tuple(reasons_for(outcome, m.key))))
+    return out
+
+
+def _only_gated_extra(
+    pending: tuple[Pod, ...], waiting: list[Pod], outcome: Outcome, key: GroupKey
+) -> bool:
+    """Gated elastic members of a group that starts whole are no news."""
+    del pending
+    return all(p.state == "gated" for p in waiting) and outcome.scene.roster[key].is_whole(
+        outcome.after(key)
+    )
+
+
+def _queues(outcome: Outcome) -> list[QueueRow]:
+    scene = outcome.scene
+    table = standing_of(scene)
+    ledger = scene.ledger
+    rows = []
+    for q in sorted(scene.tree.queues):
+        name = scene.tree.queues[q].name
+        use = outcome.use_after[name]
+        allocated = ledger.amounts([int(v) for v in use])
+        e = [int(table.entitlement[name].get(r, 0)) for r in range(len(ledger.resources))]
+        share = table.share([int(v) for v in use])
+        rows.append(
+            QueueRow(
+                name,
+                Amounts({r: v for r, v in allocated.items() if r != "pods"}),
+                dict(scene.tree.queues[q].deserved),
+                ledger.amounts(e),
+                round(float(share), 6),
+                scene.tree.queues[q].parent,
+            )
+        )
+    return rows

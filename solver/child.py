@@ -1,0 +1,113 @@
+"""The solver process: takes a model and goals on stdin, gives answers on stdout, may be killed.
+
+The only place that makes a CpSolver. It is started early, limits its own memory, and never sees a
+cluster: only numbers. Messages are pickles, each after its length in eight bytes.
+"""
+
+import pickle
+import resource
+import struct
+import sys
+from typing import Any, BinaryIO
+
+
+def send(stream: BinaryIO, message: object) -> None:
+    """Write one message."""
+    data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    stream.write(struct.pack(">Q", len(data)) + data)
+    stream.flush()
+
+
+def receive(stream: BinaryIO) -> Any:
+    """Read one message; None at the end of the stream."""
+    head = stream.read(8)
+    if len(head) < 8:
+        return None
+    (size,) = struct.unpack(">Q", head)
+    data = stream.read(size)
+    return pickle.loads(data) if len(data) == size else None
+
+
+def _build(model: Any) -> Any:
+    """Write the model's rows straight into the proto: much faster than expressions."""
+    from ortools.sat.python import cp_model
+
+    out = cp_model.CpModel()
+    proto = out.proto
+    for low, high in zip(model.lower, model.upper, strict=True):
+        proto.variables.add().domain.extend([low, high])
+    lowest = -(1 << 62)
+    for i, bound in enumerate(model.bounds):
+        row = proto.constraints.add()
+        a, b = model.starts[i], model.starts[i + 1]
+        row.linear.vars.extend(model.vars[a:b])
+        row.linear.coeffs.extend(model.coefs[a:b])
+        row.linear.domain.extend([bound if model.equal[i] else lowest, bound])
+        given = model.given.get(i)
+        if given:
+            row.enforcement_literal.extend(list(given))
+    return out
+
+
+def _solve(model: Any, request: dict[str, Any], out: BinaryIO) -> dict[str, Any]:
+    from ortools.sat.python import cp_model
+
+    run = model.clone()
+    goal_vars, goal_coefs = request["goal"]
+    variables = [run.get_int_var_from_proto_index(v) for v in goal_vars]
+    for vars_, coefs, bound in request["floors"]:
+        row = run.proto.constraints.add()
+        row.linear.vars.extend(list(vars_))
+        row.linear.coeffs.extend(list(coefs))
+        row.linear.domain.extend([bound, 1 << 62])
+    run.maximize(cp_model.LinearExpr.weighted_sum(variables, list(goal_coefs)))
+    hint = request.get("hint")
+    if hint is not None:
+        run.proto.solution_hint.vars.extend(list(range(len(hint))))
+        run.proto.solution_hint.values.extend(hint)
+    problem = run.validate()
+    if problem:
+        return {"status": "INVALID", "detail": problem}
+    solver = cp_model.CpSolver()
+    p = solver.parameters
+    for name, value in request["parameters"].items():
+        setattr(p, name, value)
+    count = len(model.proto.variables)
+
+    class Stream(cp_model.CpSolverSolutionCallback):
+        def on_solution_callback(self) -> None:
+            values = list(self.response_proto.solution)[:count]
+            send(out, {"status": "STEP", "values": values, "bound": self.best_objective_bound})
+
+    status = solver.solve(run, Stream() if request.get("stream") else None)
+    name = solver.status_name(status)
+    answer: dict[str, Any] = {"status": name, "seconds": solver.wall_time}
+    if name in ("OPTIMAL", "FEASIBLE"):
+        answer["values"] = list(solver.response_proto.solution)[:count]
+    if name in ("OPTIMAL", "FEASIBLE", "UNKNOWN") and goal_vars:
+        answer["bound"] = int(solver.response_proto.inner_objective_lower_bound)
+        answer["bound_real"] = float(solver.best_objective_bound)
+    return answer
+
+
+def main() -> None:
+    """Serve until the stream ends."""
+    source, out = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr
+    limit = int(sys.argv[1]) * 1024 * 1024 if len(sys.argv) > 1 else 0
+    if limit:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    from ortools.sat.python import cp_model
+
+    del cp_model
+    send(out, {"status": "READY"})
+    model: Any = None
+    while (request := receive(source)) is not None:
+        if request["op"] == "model":
+            model = _build(request["model"])
+        elif request["op"] == "solve":
+            send(out, _solve(model, request, out))
+
+
+if __name__ == "__main__":
+    main()

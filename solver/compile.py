@@ -1,0 +1,290 @@
+"""Merging: pods into shapes, nodes into classes, groups into types, running work into units."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..models import GroupKey, Pod
+from ..policies.api import Tracked
+from ..policies.board import (
+    Claimant,
+    GroupType,
+    NodeClass,
+    Parts,
+    RoleSet,
+    Shape,
+    Unit,
+    Victim,
+)
+from ..policies.cost import spare_members
+from ..policies.evictable import evictable, given_up, victim_priority
+from ..policies.ledger import Matrix
+from ..policies.levels import Levels, Worth
+from ..policies.members import Members, Standing
+from ..policies.preemption import asks_of, cross_branches
+from ..policies.scene import Scene
+from ..policies.standing import standing_of
+
+EXACT_PAIRS = 20_000
+"""Up to so many (shape, node) pairs every node is a class of its own."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The parts of the board, and the pods behind each role set of each group."""
+
+    parts: Parts
+    pods: dict[tuple[int, GroupKey], tuple[Pod, ...]]
+    """(role set, group) to its pending pods, best ranked first."""
+    merged: bool
+    """Some class has several nodes: its room is pooled and plans have to be spread."""
+
+
+def compile_board(scene: Scene, levels: Levels, exact_pairs: int = EXACT_PAIRS) -> Compiled:
+    """Merge a scene into the parts of a board."""
+    return _Compiler(scene, levels, exact_pairs).run()
+
+
+class _Compiler:
+    def __init__(self, scene: Scene, levels: Levels, exact_pairs: int) -> None:
+        self.scene = scene
+        self.levels = levels
+        self.exact_pairs = exact_pairs
+        self.table = standing_of(scene)
+        self.sees_pods = any(p.spec.sees_pods for p in scene.snapshot.pods if p.ours or p.holds)
+        self.label_keys = self._label_keys()
+
+    def _label_keys(self) -> frozenset[str]:
+        """Labels that some term, spread constraint or budget asks for."""
+        keys: set[str] = set()
+        for p in {id(p.spec): p for p in self.scene.snapshot.pods}.values():
+            s = p.spec
+            terms = [*s.affinity, *s.anti_affinity]
+            terms += [t for _, t in (*s.preferred_affinity, *s.preferred_anti_affinity)]
+            for t in terms:
+                keys |= t.selector.keys() if t.selector is not None else set()
+            for c in s.spread:
+                keys |= c.selector.keys() if c.selector is not None else set()
+        return frozenset(keys)
+
+    def run(self) -> Compiled:
+        seekers = [m for m in self.scene.roster.values() if self._seeks(m)]
+        victims, claims = self._victims(seekers)
+        shapes: dict[object, Shape] = {}
+        types: dict[object, list[Members]] = {}
+        sets_of: dict[object, list[tuple[str, Shape, int]]] = {}
+        pods: dict[tuple[GroupKey, int], list[Pod]] = {}
+        for m in seekers:
+            claimant = self._claimant(m) if claims else None
+            counts: dict[tuple[str, int], list[Pod]] = {}
+            for p in m.pending:
+                shape = self._shape(shapes, p, claimant)
+                counts.setdefault((p.role, shape.index), []).append(p)
+            by_index = {s.index: s for s in shapes.values()}
+            signature = tuple(sorted((r, s, len(ps)) for (r, s), ps in counts.items()))
+            key = self._type_key(m, signature)
+            types.setdefault(key, []).append(m)
+            sets_of[key] = [(r, by_index[s], n) for r, s, n in signature]
+            for (r, s), ps in counts.items():
+                pods[m.key, hash((r, s))] = ps
+        made_types: list[GroupType] = []
+        rolesets: list[RoleSet] = []
+        pods_of: dict[tuple[int, GroupKey], tuple[Pod, ...]] = {}
+        for key, members in types.items():
+            ordered = tuple(sorted(members, key=lambda m: (m.group.created_s, m.key)))
+            t = GroupType(len(made_types), ordered, ordered[0].group.queue)
+            made_types.append(t)
+            for role, shape, n in sets_of[key]:
+                r = RoleSet(len(rolesets), t, role, shape, n)
+                rolesets.append(r)
+                for m in ordered:
+                    pods_of[r.index, m.key] = tuple(pods[m.key, hash((role, shape.index))])
+        shape_list = tuple(shapes.values())
+        units = self._units(victims)
+        classes, fits, merged = self._classes(shape_list, rolesets, units)
+        parts = Parts(shape_list, classes, tuple(made_types), tuple(rolesets), victims, units, fits)
+        return Compiled(parts, pods_of, merged)
+
+    # Groups
+
+    def _seeks(self, m: Members) -> bool:
+        return bool(m.pending) and self.table.could_run[m.key] > 0
+
+    def _worth(self, m: Members) -> tuple[Worth | None, Worth | None]:
+        return self.levels.minimum.get(m.key), self.levels.elastic.get(m.key)
+
+    def _type_key(self, m: Members, signature: object) -> object:
+        g = m.group
+        if m.standing is not Standing.NEW:
+            return ("one", m.key)
+        return (
+            g.queue, g.priority, g.may_preempt, g.preemptable, m.need,
+            tuple(sorted(m.role_need.items())), signature, self._worth(m),
+        )  # fmt: skip
+
+    def _shape(self, shapes: dict[object, Shape], p: Pod, claimant: Claimant | None) -> Shape:
+        labels: object = None
+        if self.sees_pods:
+            labels = (
+                p.namespace, tuple(sorted((k, v) for k, v in p.labels.items() if k in self.label_keys))
+            )  # fmt: skip
+        key = (p.spec, labels, claimant)
+        if key not in shapes:
+            row = tuple(int(v) for v in self.scene.row(p))
+            shapes[key] = Shape(len(shapes), p, row, claimant)
+        return shapes[key]
+
+    def _claimant(self, m: Members) -> Claimant:
+        asks = asks_of(self.scene, (*m.running, *m.pending))
+        return Claimant(m.group.queue, m.group.priority, m.group.may_preempt, asks)
+
+    # Victims
+
+    def _victims(self, seekers: Sequence[Members]) -> tuple[tuple[Victim, ...], bool]:
+        scene = self.scene
+        claimants = {self._claimant(m) for m in seekers if m.group.may_preempt}
+        out: list[Victim] = []
+        for m in scene.roster.values():
+            if not m.running:
+                continue
+            queue = m.group.queue
+            if given_up(scene, m):
+                out.append(Victim(len(out), m, queue, victim_priority(m), True, 0, given_up=True))
+                continue
+            able = [p for p in m.running if evictable(scene, p)]
+            whole = len(able) == len(m.running)
+            surplus = min(spare_members(m), len(able))
+            if not able or not (whole or surplus > 0):
+                continue
+            priority = victim_priority(m)
+            if any(self._may_want(c, queue, priority) for c in claimants):
+                out.append(Victim(len(out), m, queue, priority, whole, max(0, surplus)))
+        return tuple(out), bool(out)
+
+    def _may_want(self, c: Claimant, queue: str, priority: int) -> bool:
+        if queue == c.queue:
+            return priority < c.priority
+        if queue not in self.scene.tree:
+            return False
+        from ..models import QueueName
+
+        return cross_branches(self.scene, c.queue, QueueName(queue), c.asks) is not None
+
+    def _units(self, victims: Iterable[Victim]) -> tuple[Unit, ...]:
+        scene = self.scene
+        node_of = {p.key: i for p, i in scene.holders}
+        out: list[Unit] = []
+        for v in victims:
+            same: dict[object, list[Pod]] = {}
+            for p in v.members.running:
+                if not (v.given_up or evictable(scene, p)):
+                    continue
+                key = (node_of.get(p.key, -1), p.role, p.spec, p.started_s, self._budgets(p),
+                       tuple(sorted(p.labels.items())) if self.sees_pods else None)  # fmt: skip
+                same.setdefault(key, []).append(p)
+            for key, pods in same.items():
+                assert isinstance(key, tuple)
+                row = tuple(int(x) for x in scene.row(pods[0]))
+                # The last ranked of equal pods go first.
+                out.append(Unit(len(out), v, key[0], tuple(reversed(pods)), row))
+        return tuple(out)
+
+    def _budgets(self, p: Pod) -> tuple[int, ...]:
+        return tuple(i for i, b in enumerate(self.scene.snapshot.budgets) if b.covers(p))
+
+    # Nodes
+
+    def _classes(
+        self, shapes: Sequence[Shape], rolesets: Sequence[RoleSet], units: Sequence[Unit]
+    ) -> tuple[tuple[NodeClass, ...], dict[tuple[int, int], int], bool]:
+        scene = self.scene
+        room = scene.room_later
+        wide = room.copy()
+        for u in units:
+            if u.node >= 0:
+                wide[u.node] = wide[u.node] + np.array(u.row, dtype=room.dtype) * len(u.pods)
+        demand = [0] * len(shapes)
+        for r in rolesets:
+            demand[r.shape.index] += r.limit * len(r.type.members)
+        gone = {p.key for u in units for p in u.pods}
+        world = scene.world(gone)
+        trackers = [t.track(world) for t in scene.rules if isinstance(t, Tracked)]
+        counts: list[Matrix] = []
+        for s in shapes:
+            mask = scene.mask(s.sample)
+            for t in trackers:
+                opens = t.opens(s.sample)
+                if opens is not None:
+                    mask = mask & opens
+            row = np.array(s.row, dtype=room.dtype)
+            fit = np.where(mask, demand[s.index], 0).astype(room.dtype)
+            for c in np.flatnonzero(row):
+                fit = np.minimum(fit, np.maximum(wide[:, c], 0) // row[c])
+            counts.append(fit)
+        pairs = int(sum((f > 0).sum() for f in counts))
+        if pairs <= self.exact_pairs or not shapes:
+            return self._single(shapes, counts, units)
+        return self._merge(shapes, counts, demand, units)
+
+    def _class(self, index: int, nodes: tuple[int, ...]) -> NodeClass:
+        room = tuple(int(v) for v in self.scene.room_later[nodes[0]])
+        return NodeClass(index, nodes, room, self.scene.nodes[nodes[0]].name)
+
+    def _single(
+        self, shapes: Sequence[Shape], counts: Sequence[Matrix], units: Sequence[Unit]
+    ) -> tuple[tuple[NodeClass, ...], dict[tuple[int, int], int], bool]:
+        used = {u.node for u in units if u.node >= 0}
+        for f in counts:
+            used |= {int(i) for i in np.flatnonzero(f)}
+        classes = tuple(self._class(k, (i,)) for k, i in enumerate(sorted(used)))
+        fits = {
+            (s.index, c.index): int(counts[s.index][c.nodes[0]])
+            for c in classes
+            for s in shapes
+            if counts[s.index][c.nodes[0]] > 0
+        }
+        return classes, fits, False
+
+    def _merge(
+        self,
+        shapes: Sequence[Shape],
+        counts: Sequence[Matrix],
+        demand: Sequence[int],
+        units: Sequence[Unit],
+    ) -> tuple[tuple[NodeClass, ...], dict[tuple[int, int], int], bool]:
+        """Merge nodes that are alike for every shape: same fits, same room, same domains."""
+        alone = {u.node for u in units if u.node >= 0}
+        keys = self._domain_keys(shapes)
+        table = np.stack(counts, axis=1)
+        room = self.scene.room_later
+        same: dict[object, list[int]] = {}
+        for i, n in enumerate(self.scene.nodes):
+            if i not in alone and not table[i].any():
+                continue
+            key: object = (
+                ("alone", i)
+                if i in alone
+                else (
+                    table[i].tobytes(), tuple(int(v) for v in room[i]),
+                    tuple(n.labels.get(k) for k in keys),
+                )
+            )  # fmt: skip
+            same.setdefault(key, []).append(i)
+        classes = tuple(self._class(k, tuple(nodes)) for k, nodes in enumerate(same.values()))
+        fits = {}
+        for c in classes:
+            for s in shapes:
+                one = int(table[c.nodes[0], s.index])
+                if one > 0:
+                    fits[s.index, c.index] = min(demand[s.index], one * c.size)
+        return classes, fits, any(c.size > 1 for c in classes)
+
+    @staticmethod
+    def _domain_keys(shapes: Sequence[Shape]) -> tuple[str, ...]:
+        keys: set[str] = set()
+        for s in shapes:
+            spec = s.sample.spec
+            keys |= {t.topology_key for t in (*spec.affinity, *spec.anti_affinity)}
+            keys |= {c.topology_key for c in spec.spread}
+        return tuple(sorted(keys))

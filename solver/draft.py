@@ -1,0 +1,292 @@
+"""A draft: a plan under construction, with exact room, quota and rights after every step.
+
+What it accepts is legal as far as it sees; the checker has the last word.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..models import GroupKey, Pod, PodKey, PodState, QueueName
+from ..policies.evictable import evictable, given_up, victim_priority
+from ..policies.fitting import Field
+from ..policies.ledger import Matrix
+from ..policies.limits import limits_of
+from ..policies.members import Standing
+from ..policies.preemption import asks_of, cross_branches
+from ..policies.quota import non_preemptible_use
+from ..policies.scene import Scene
+from ..policies.standing import Places, standing_of
+
+
+@dataclass
+class Step:
+    """What one accepted request did, so that it can be undone."""
+
+    group: GroupKey
+    places: dict[PodKey, int] = field(default_factory=dict)
+    evicted: dict[PodKey, int] = field(default_factory=dict)
+
+
+class Draft:
+    """Places and evictions so far; ``offer`` tries to add pods of a group."""
+
+    def __init__(self, scene: Scene, score: str = "tight") -> None:
+        self.scene = scene
+        self.table = standing_of(scene)
+        self.limits = limits_of(scene)
+        self.score = score
+        self.places: dict[PodKey, int] = {}
+        self.evicted: dict[PodKey, int] = {}
+        self.group_of: dict[PodKey, GroupKey] = {}
+        self.use = {q: np.array(v, dtype=object) for q, v in self.limits.use.items()}
+        self.fixed_use = {
+            q: np.array(v, dtype=object) for q, v in non_preemptible_use(scene).items()
+        }
+        self.started: dict[GroupKey, list[Pod]] = {}
+        # Room that anybody may use, and room that includes what victims have freed.
+        self.field = Field(scene, scene.room_later, scene.world())
+        self.base = scene.room_later.copy()
+        self.claimed: dict[int, set[GroupKey]] = {}
+        """Groups with a right to what was freed on a node."""
+        self._rows = {q: np.zeros(len(scene.ledger.resources), dtype=object) for q in self.use}
+
+    # Quota
+
+    def ask(self, pods: Sequence[Pod]) -> Matrix:
+        return np.array([int(v) for v in self.scene.rows(pods)], dtype=object)
+
+    def quota_gap(self, group: GroupKey, row: Matrix) -> dict[QueueName, Matrix]:
+        """Return by queue how much of each resource is missing below a limit; {} if none is."""
+        g = self.scene.snapshot.group(group)
+        gaps: dict[QueueName, Matrix] = {}
+        for q in self.scene.tree.path(g.queue):
+            gap = np.zeros(len(row), dtype=object)
+            for r, most in enumerate(self.limits.limit[q]):
+                if most is not None and row[r]:
+                    gap[r] = max(0, self.use[q][r] + row[r] - max(most, 0))
+            if gap.any():
+                gaps[q] = gap
+        return gaps
+
+    def beyond_due(self, group: GroupKey, row: Matrix) -> bool:
+        """Say whether non-preemptible work would pass a named due."""
+        g = self.scene.snapshot.group(group)
+        if g.preemptable:
+            return False
+        return any(
+            row[r] and self.fixed_use[q][r] + row[r] > due
+            for q in self.scene.tree.path(g.queue)
+            for r, due in self.limits.due_named(q).items()
+        )
+
+    # Taking and giving back
+
+    def _account(self, pods: Iterable[Pod], sign: int) -> None:
+        for p in pods:
+            if p.group is None:
+                continue
+            g = self.scene.snapshot.group(p.group)
+            row = self.scene.row(p)
+            for q in self.scene.tree.path(g.queue):
+                self.use[q] = self.use[q] + sign * row
+                if not g.preemptable:
+                    self.fixed_use[q] = self.fixed_use[q] + sign * row
+
+    def put(self, pod: Pod, node: int) -> None:
+        """Start the pod there."""
+        assert pod.group is not None
+        self.field.add(pod, node)
+        if node not in self.claimed or pod.group not in self.claimed[node]:
+            self.base[node] = self.base[node] - self.scene.row(pod)
+        self.places[pod.key] = node
+        self.started.setdefault(pod.group, []).append(pod)
+        self._account([pod], 1)
+
+    def take_back(self, pod: Pod) -> None:
+        """Undo :meth:`put`."""
+        assert pod.group is not None
+        node = self.places.pop(pod.key)
+        self.field.add(pod, node, -1)
+        if node not in self.claimed or pod.group not in self.claimed[node]:
+            self.base[node] = self.base[node] + self.scene.row(pod)
+        self.started[pod.group].remove(pod)
+        if not self.started[pod.group]:
+            del self.started[pod.group]
+        self._account([pod], -1)
+
+    def evict(self, pod: Pod, node: int | None, for_all: bool = False) -> None:
+        """Evict the running pod; ``for_all``: anybody may use its room."""
+        if node is not None:
+            self.field.add(pod, node, -1)
+            if for_all:
+                self.base[node] = self.base[node] + self.scene.row(pod)
+        self.evicted[pod.key] = -1 if node is None else node
+        self._account([pod], -1)
+
+    def spare(self, pod: Pod) -> None:
+        """Undo :meth:`evict` of a pod that was not evicted for all."""
+        node = self.evicted.pop(pod.key)
+        if node >= 0:
+            self.field.add(pod, node, 1)
+        self._account([pod], 1)
+
+    # Placing on what is free
+
+    def open_room(self, group: GroupKey) -> Matrix:
+        """Return the room that the group may use: freed room only where it has a claim."""
+        room = np.minimum(self.field.room, np.maximum(self.base, 0))
+        for i, groups in self.claimed.items():
+            if group in groups:
+                room[i] = self.field.room[i]
+        return room
+
+    def place_all(self, pods: Sequence[Pod]) -> list[tuple[Pod, int]] | None:
+        """Place all the pods on open room, equal ones together; None (and nothing) if not all fit."""
+        done: list[tuple[Pod, int]] = []
+        waiting = list(pods)
+        while waiting:
+            progress = False
+            for p in list(waiting):
+                spots = self._spots(p)
+                if spots is None:
+                    continue
+                self.put(p, spots)
+                done.append((p, spots))
+                waiting.remove(p)
+                progress = True
+            if not progress:
+                for p, _ in reversed(done):
+                    self.take_back(p)
+                return None
+        return done
+
+    def _spots(self, pod: Pod) -> int | None:
+        """Return the best node for the pod on open room, or None."""
+        assert pod.group is not None
+        mask = self.field.candidates(pod)
+        if not mask.any():
+            return None
+        row = self.scene.row(pod)
+        asked = np.flatnonzero(row)
+        room = self.open_room(pod.group)
+        mask &= (room[:, asked] >= row[asked]).all(axis=1)
+        if not mask.any():
+            return None
+        indices = np.flatnonzero(mask)
+        nominated = pod.nominated
+        if nominated is not None and nominated in self.scene.index:
+            if mask[self.scene.index[nominated]]:
+                return self.scene.index[nominated]
+        return int(indices[self._best(indices, row)])
+
+    def _best(self, indices: "np.ndarray[tuple[int], np.dtype[np.intp]]", row: Matrix) -> int:
+        """Score nodes: least left over of what is asked (tight), most (spread), best alignment."""
+        capacity = np.maximum(self.scene.allocatable[indices].astype(float), 1.0)
+        left = (self.field.room[indices] - row).astype(float) / capacity
+        asked = np.flatnonzero(row)
+        if self.score == "spread":
+            return int(np.argmax(left[:, asked].min(axis=1)))
+        if self.score == "align":
+            want = row.astype(float) / capacity
+            have = self.field.room[indices].astype(float) / capacity
+            angle = (want * have).sum(axis=1) / np.maximum(np.linalg.norm(have, axis=1), 1e-9)
+            return int(np.argmax(angle))
+        # Tight: prefer nodes already in use, then the least left over, devices first.
+        now = self._waits(indices, row)
+        return int(np.argmin(now * 100 + left[:, asked].sum(axis=1) + 0.001 * left.sum(axis=1)))
+
+    def _waits(self, indices: "np.ndarray[tuple[int], np.dtype[np.intp]]", row: Matrix) -> Matrix:
+        """Say where the pod would have to wait for terminating pods."""
+        short = self.scene.room_later[indices] - self.scene.room_now[indices]
+        room = self.field.room[indices] - short
+        asked = np.flatnonzero(row)
+        result: Matrix = ~(room[:, asked] >= row[asked]).all(axis=1)
+        return result
+
+    # Standing
+
+    def outcome_parts(self) -> tuple[dict[PodKey, str], set[PodKey]]:
+        nodes = self.scene.nodes
+        return {k: nodes[i].name for k, i in self.places.items()}, set(self.evicted)
+
+
+@dataclass(frozen=True, slots=True)
+class Prey:
+    """A running group of which something may be evicted for a claimant."""
+
+    group: GroupKey
+    right: str
+    pods: tuple[Pod, ...]
+    single: int
+    """How many single pods may go while it stays whole."""
+    whole: bool
+    priority: int
+    inside: bool
+
+
+def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> list[Prey]:
+    """Return what the group could evict, were it to start these pods now."""
+    scene, table = draft.scene, draft.table
+    g = scene.snapshot.group(group)
+    if not g.may_preempt:
+        return []
+    from ..policies.outcome import Outcome
+
+    nodes = scene.nodes
+    places = {k: nodes[i].name for k, i in draft.places.items()}
+    asks = asks_of(scene, [*scene.roster[group].running, *draft.started.get(group, ()), *pods])
+    row = draft.ask(pods)
+    standings = Places(table, Outcome(scene, places, set(draft.evicted)))
+    out: list[Prey] = []
+    for m in scene.roster.values():
+        left = tuple(p for p in m.running if p.key not in draft.evicted)
+        if not left or m.key == group or given_up(scene, m) or m.key in draft.started:
+            continue
+        able = tuple(p for p in left if evictable(scene, p))
+        if not able:
+            continue
+        priority = victim_priority(m)
+        whole = len(able) == len(left)
+        surplus = (
+            0
+            if m.standing is not Standing.WHOLE
+            else len(left) - max(m.need, sum(m.role_need.values()))
+        )
+        if m.group.queue == g.queue:
+            if priority < g.priority and (whole or surplus > 0):
+                inside = bool(standings.items_of_group.get(m.key)) and all(
+                    standings.of_item[i.id].is_in for i in standings.items_of_group[m.key]
+                )
+                out.append(
+                    Prey(m.key, "own", able, min(surplus, len(able)), whole, priority, inside)
+                )
+            continue
+        branches = cross_branches(scene, g.queue, m.group.queue, asks)
+        if branches is None:
+            continue
+        if any(
+            draft.use[q][r] + row[r] > table.entitlement[q][r]
+            for q in branches.claimant
+            for r in asks
+            if r in table.columns
+        ):
+            continue
+        already = len(m.running) - len(left)
+        singles = 0
+        while singles < min(surplus, len(able)) and standings.may_lose(
+            m.key, branches.victim, already + singles + 1, len(m.running) + 1
+        ):
+            singles += 1
+        takes_whole = whole and standings.may_lose(
+            m.key, branches.victim, len(m.running), len(m.running)
+        )
+        if singles or takes_whole:
+            out.append(Prey(m.key, "cross", able, singles, takes_whole, priority, False))
+    return out
+
+
+def running_on(scene: Scene) -> Mapping[PodKey, int]:
+    """Return the node index of every running pod of ours on a known node."""
+    return {p.key: i for p, i in scene.holders if p.state is PodState.RUNNING}

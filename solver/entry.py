@@ -1,0 +1,203 @@
+"""The entry: ``plan(snapshot, config, previous=None) -> Plan``, a pure function of its arguments."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..models import Config, GroupKey, NodeName, Plan, PodKey, Snapshot, SolverRow, Violation
+from ..policies.api import Constraint
+from ..policies.board import Board
+from ..policies.goals import goals_for
+from ..policies.levels import Levels
+from ..policies.outcome import Outcome
+from ..policies.registry import rules_for
+from ..policies.scene import Scene
+from .assemble import assemble
+from .compile import Compiled, compile_board
+from .decode import Decision, decode
+from .greedy import Ranking, levels_of, rank_and_place
+from .hints import hint_of
+from .process import SolverProcess
+from .search import Clock, Found, TierResult, search, stages_of
+
+SCORES = ("tight", "align")
+
+
+@dataclass
+class Answer:
+    """A decision, what is known of each tier, and how it came about."""
+
+    decision: Decision
+    tiers: list[TierResult]
+    solver: SolverRow
+
+
+def verify(outcome: Outcome) -> list[Violation]:
+    """Ask every rule's plain-Python half about a plan."""
+    return [v for r in outcome.scene.rules if isinstance(r, Constraint) for v in r.check(outcome)]
+
+
+def outcome_of(scene: Scene, decision: Decision, levels: Levels | None = None) -> Outcome:
+    nodes = scene.nodes
+    places = {k: NodeName(nodes[i].name) for k, i in decision.places.items()}
+    outcome = Outcome(scene, places, decision.evicted)
+    outcome.levels = levels
+    return outcome
+
+
+def plan(
+    snapshot: Snapshot,
+    config: Config | None = None,
+    previous: Plan | None = None,
+    process: SolverProcess | None = None,
+) -> Plan:
+    """Solve one scheduling cycle.
+
+    Parameters
+    ----------
+    snapshot
+        What is known of the cluster.
+    config
+        Settings; defaults if None.
+    previous
+        The plan of the cycle before: a cache. No result depends on it, but for what the snapshot's
+        nominations say.
+    process
+        A solver process that is already running; one is started (and ended) if None.
+
+    Returns
+    -------
+    Plan
+        Verified by the checker, with the bound of every tier that was computed.
+    """
+    del previous
+    config = config if config is not None else Config()
+    clock = Clock(None if config.deterministic else config.budget_ms / 1000.0)
+    scene = Scene(snapshot, config, rules_for(config))
+    own = process is None and config.engine != "greedy"
+    solver = process if process is not None else SolverProcess(config.memory_limit_mib)
+    try:
+        if config.engine != "greedy":
+            solver.start()
+        answer = solve(scene, config, solver, clock)
+    finally:
+        if own:
+            solver.kill()
+    return assemble(scene, answer, clock)
+
+
+def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) -> Answer:
+    """Greedy first, then the solver, then the better of the two."""
+    ranking = rank_and_place(scene)
+    levels = levels_of(scene, ranking)
+    goals = goals_for(config, scene.rules)
+    greedy = settle_greedy(scene, ranking, levels)
+    base = outcome_of(scene, greedy, levels)
+    if config.engine == "greedy":
+        return _greedy_answer(greedy, base, goals, config, "asked for")
+    compiled = compile_board(scene, levels)
+    board = build(scene, compiled, levels)
+    stages = stages_of(board, goals)
+    hint = hint_of(board, compiled, greedy)
+    found = search(board, stages, process, config, clock, hint)
+    if found.values is None:
+        return _greedy_answer(greedy, base, goals, config, found.detail or "no answer in time")
+    decision = decode(board, compiled, found.values)
+    outcome = outcome_of(scene, decision, levels)
+    wrong = verify(outcome)
+    if wrong:
+        return _greedy_answer(greedy, base, goals, config, f"the solver's plan breaks {wrong[0]}")
+    values = [g.measure(outcome) for g in goals]
+    if _better(goals, [g.measure(base) for g in goals], values):
+        return _greedy_answer(greedy, base, goals, config, found.detail)
+    tiers = [
+        TierResult(g, v, t.bound if board.exact or t.bound is None else None)
+        for g, v, t in zip(goals, values, found.tiers, strict=True)
+    ]
+    return Answer(decision, tiers, _row(found, compiled, config))
+
+
+def _row(found: Found, compiled: Compiled, config: Config) -> SolverRow:
+    status = "optimal" if found.proven and not compiled.merged else "feasible"
+    return SolverRow(
+        engine="exact",
+        status=status,
+        seed=config.seed,
+        detail=found.detail,  # type: ignore[arg-type]
+    )
+
+
+def build(scene: Scene, compiled: Compiled, levels: Levels) -> Board:
+    """Tell every rule to the solver."""
+    board = Board(scene, compiled.parts, levels)
+    for rule in scene.rules:
+        if isinstance(rule, Constraint):
+            rule.constrain(board)
+    return board
+
+
+def settle_greedy(scene: Scene, ranking: Ranking, levels: Levels) -> Decision:
+    """Return the greedy plan, verified; groups that the checker objects to are left out."""
+    places = dict(ranking.draft.places)
+    evicted = set(ranking.draft.evicted)
+    for _ in range(20):
+        decision = Decision(places, frozenset(evicted))
+        outcome = outcome_of(scene, decision, levels)
+        wrong = verify(outcome)
+        if not wrong:
+            return decision
+        if not _drop(scene, outcome, wrong, places, evicted):
+            break
+    return Decision({}, frozenset(_forced(scene)))
+
+
+def _forced(scene: Scene) -> set[PodKey]:
+    from ..policies.evictable import given_up
+
+    return {p.key for m in scene.roster.values() if given_up(scene, m) for p in m.running}
+
+
+def _drop(
+    scene: Scene,
+    outcome: Outcome,
+    wrong: Sequence[Violation],
+    places: dict[PodKey, int],
+    evicted: set[PodKey],
+) -> bool:
+    """Take out what the first violation names; all evictions and their gains if it names no group."""
+    about = wrong[0].about
+    named: set[GroupKey] = set()
+    for key, pods in outcome.started.items():
+        if about == f"group {key}" or any(about == f"pod {p.key}" for p in pods):
+            named.add(key)
+    if not named and evicted:
+        named = {g for g in outcome.started if _on_cleared(outcome, g)}
+        evicted.clear()
+        evicted |= _forced(scene)
+    if not named:
+        named = set(list(outcome.started)[-1:])
+    for key in named:
+        for p in outcome.started.get(key, ()):
+            places.pop(p.key, None)
+    return bool(named)
+
+
+def _on_cleared(outcome: Outcome, group: GroupKey) -> bool:
+    nodes = {outcome.scene.pods[k].node for k in outcome.evicted}
+    return any(outcome.places[p.key] in nodes for p in outcome.started[group])
+
+
+def _better(goals: Sequence[Any], ours: Sequence[int], theirs: Sequence[int]) -> bool:
+    """Say whether ours is lexicographically better."""
+    for g, a, b in zip(goals, ours, theirs, strict=True):
+        if a != b:
+            return a > b if g.sense == "max" else a < b
+    return False
+
+
+def _greedy_answer(
+    decision: Decision, outcome: Outcome, goals: Sequence[Any], config: Config, why: str
+) -> Answer:
+    tiers = [TierResult(g, g.measure(outcome), None) for g in goals]
+    status = "feasible" if config.engine == "greedy" else "fallback"
+    return Answer(decision, tiers, SolverRow(engine="greedy", status=status, detail=why))  # type: ignore[arg-type]

@@ -1,0 +1,309 @@
+"""The greedy engine: progressive filling, item by item, each placed as well as can be seen.
+
+It also decides to which level of the order every item belongs: what is in goes by its fill, the
+rest by the weighted share of its branch, as sections 2, 3 and 5 of docs/design/order.md ask.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from ..models import GroupKey, Pod, QueueName
+from ..policies.evictable import given_up
+from ..policies.levels import Level, Levels, Worth, scale_of, worth
+from ..policies.members import Item, Members, Standing
+from ..policies.scene import Scene
+from ..policies.standing import items_of, leaf_key, standing_of
+from .draft import Draft
+from .hunt import Hunt
+
+
+@dataclass
+class _Line:
+    """A leaf queue's waiting items in order, and what of it counts as in so far."""
+
+    queue: QueueName
+    waiting: list[Item]
+    before: list[tuple[tuple[object, ...], tuple[int, ...]]]
+    """Running items that rank somewhere, with their order."""
+    started: list[int]
+
+
+@dataclass
+class Ranking:
+    """What the greedy engine found: a draft, and the level of every item it looked at."""
+
+    draft: Draft
+    tier: dict[tuple[GroupKey, str], tuple[int, int]] = field(default_factory=dict)
+    failed: list[Item] = field(default_factory=list)
+
+
+def rank_and_place(scene: Scene, score: str = "tight") -> Ranking:
+    """Run the greedy engine with one node score."""
+    return _Greedy(scene, score).run()
+
+
+class _Greedy:
+    def __init__(self, scene: Scene, score: str) -> None:
+        self.scene = scene
+        self.table = standing_of(scene)
+        self.draft = Draft(scene, score)
+        self.result = Ranking(self.draft)
+        self.slices = scene.config.tiers.slices
+        self.lines: dict[QueueName, _Line] = {}
+        self._blocked_groups: set[GroupKey] = set()
+        self._sequence = 0
+        self._surplus: list[tuple[GroupKey, str]] = []
+
+    def run(self) -> Ranking:
+        self._open_lines()
+        self._repair()
+        self._fill_entitlements()
+        while self._one_surplus():
+            self._fill_entitlements()
+        self._idle()
+        self._cut_surplus()
+        return self.result
+
+    # Lines
+
+    def _open_lines(self) -> None:
+        for m in self.scene.roster.values():
+            q = m.group.queue
+            if q not in self.scene.tree or not self.scene.tree.is_leaf(q):
+                continue
+            line = self.lines.setdefault(
+                q, _Line(q, [], [], [0] * len(self.scene.ledger.resources))
+            )
+            for item in items_of(self.scene, m, ()):
+                line.before.append((leaf_key(item), self._size(item)))
+        for q, ranked in self.table.ranks.items():
+            if q not in self.lines:
+                continue
+            self.lines[q].waiting = [i for i, _ in ranked if self._waits(i)]
+
+    def _waits(self, item: Item) -> bool:
+        m = self.scene.roster[item.group.key]
+        if item.kind == "minimum":
+            return m.standing is Standing.NEW
+        return item.pods[0].state == "pending"
+
+    def _size(self, item: Item) -> tuple[int, ...]:
+        return tuple(int(v) for v in self.scene.rows(item.pods))
+
+    # Repair
+
+    def _repair(self) -> None:
+        broken = [m for m in self.scene.roster.values() if m.standing is Standing.BROKEN]
+        broken.sort(key=lambda m: (-m.group.priority, m.group.created_s, m.key))
+        for m in broken:
+            could = self.table.could_run[m.key] > 0 and bool(m.first)
+            if could:
+                self.result.tier[m.key, "minimum"] = (0, 0)
+            if could and self._offer(m.key, m.first):
+                self._note_start(m)
+            elif given_up(self.scene, m):
+                self._give_up(m)
+                self._blocked_groups.add(m.key)
+            else:
+                self._blocked_groups.add(m.key)
+
+    def _note_start(self, m: Members) -> None:
+        line = self.lines.get(m.group.queue)
+        if line is not None:
+            row = [int(v) for v in self.scene.rows(m.first)]
+            line.started = [a + b for a, b in zip(line.started, row)]
+
+    def _give_up(self, m: Members) -> None:
+        for p in m.running:
+            node = self.scene.index.get(p.node or "")
+            self.draft.evict(p, node, for_all=True)
+
+    # Inside entitlements
+
+    def _fill_entitlements(self) -> None:
+        while True:
+            best: tuple[object, ...] | None = None
+            chosen: _Line | None = None
+            for line in self.lines.values():
+                item = self._head(line)
+                if item is None:
+                    continue
+                fill = self._fill_if_in(line, item)
+                if fill is None:
+                    continue
+                key = (
+                    self._slice(fill), -self._queue_priority(line.queue), -item.group.priority,
+                    fill, item.group.created_s, item.id,
+                )  # fmt: skip
+                if best is None or key < best:
+                    best, chosen = key, line
+            if chosen is None or best is None:
+                return
+            item = chosen.waiting.pop(0)
+            self.result.tier.setdefault((item.group.key, item.kind), (1, int(str(best[0]))))
+            self._try(chosen, item)
+
+    def _queue_priority(self, queue: QueueName) -> int:
+        top = self.scene.tree.path(queue)[-1]
+        return self.scene.tree.queues[top].priority
+
+    def _head(self, line: _Line) -> Item | None:
+        while line.waiting and line.waiting[0].group.key in self._blocked_groups:
+            line.waiting.pop(0)
+        return line.waiting[0] if line.waiting else None
+
+    def _slice(self, fill: Fraction) -> int:
+        return max(0, min(self.slices - 1, -int(-fill * self.slices // 1) - 1))
+
+    def _fill_if_in(self, line: _Line, item: Item) -> Fraction | None:
+        """Return the item's fill if it is in at every level, counting what runs or has started."""
+        size = self._size(item)
+        key = leaf_key(item)
+        prefix = [a + b for a, b in zip(size, line.started)]
+        for other, row in line.before:
+            if other < key:
+                prefix = [a + b for a, b in zip(prefix, row)]
+        fill = Fraction(0)
+        for level, q in enumerate(self.scene.tree.path(line.queue)):
+            e = self.table.entitlement[q]
+            if level:
+                prefix = [a + b for a, b in zip(size, self._in_below(q))]
+            for r in self.table.columns:
+                if size[r]:
+                    if prefix[r] > e[r]:
+                        return None
+                    if not level:
+                        fill = max(fill, Fraction(prefix[r]) / e[r])
+        return fill
+
+    def _in_below(self, queue: QueueName) -> list[int]:
+        """Return what is in at the leaves below the queue: running or started, up to entitlements."""
+        total = [0] * len(self.scene.ledger.resources)
+        for leaf, line in self.lines.items():
+            if queue not in self.scene.tree.path(leaf):
+                continue
+            e = self.table.entitlement[leaf]
+            for r in self.table.columns:
+                total[r] += min(int(self.draft.use[leaf][r]), int(e[r]))
+            del line
+        return total
+
+    # Beyond entitlements
+
+    def _one_surplus(self) -> bool:
+        """Try the waiting item of the poorest branch; say whether there was one."""
+        heads = {line.queue: item for line in self.lines.values() if (item := self._head(line))}
+        if not heads:
+            return False
+        queue = self._poorest(heads)
+        line = self.lines[queue]
+        item = line.waiting.pop(0)
+        key = (item.group.key, item.kind)
+        if key not in self.result.tier:
+            self.result.tier[key] = (2, self._sequence)
+            self._surplus.append(key)
+        self._sequence += 1
+        self._try(line, item)
+        return True
+
+    def _poorest(self, heads: "dict[QueueName, Item]") -> QueueName:
+        at = "root"
+        while True:
+            children = [
+                c
+                for c in self.scene.tree.children.get(at, ())
+                if any(c in self.scene.tree.path(q) for q in heads)
+            ]
+            best = min(children, key=lambda c: (self._weighted_share(c), self._first(c, heads), c))
+            if self.scene.tree.is_leaf(best):
+                return best
+            at = best
+
+    def _first(self, branch: QueueName, heads: "dict[QueueName, Item]") -> tuple[object, ...]:
+        mine = [i for q, i in heads.items() if branch in self.scene.tree.path(q)]
+        return min((-i.group.priority, i.group.created_s, i.id) for i in mine)
+
+    def _weighted_share(self, queue: QueueName) -> tuple[bool, Fraction]:
+        """Return the dominant share over the weight; weight 0 comes last."""
+        share = self.table.share([int(v) for v in self.draft.use[queue]])
+        weight = self.scene.tree.queues[queue].weight
+        return (weight == 0, share / weight if weight else share)
+
+    def _cut_surplus(self) -> None:
+        """Cut the sequence of surplus items into slices of equal number."""
+        n = len(self._surplus)
+        for i, key in enumerate(self._surplus):
+            self.result.tier[key] = (2, i if n <= self.slices else i * self.slices // n)
+
+    # Trying
+
+    def _try(self, line: _Line, item: Item) -> bool:
+        if self._offer(item.group.key, item.pods):
+            row = self._size(item)
+            line.started = [a + b for a, b in zip(line.started, row)]
+            return True
+        if item.kind == "minimum":
+            self._blocked_groups.add(item.group.key)
+        self.result.failed.append(item)
+        return False
+
+    def _offer(self, group: GroupKey, pods: Sequence[Pod]) -> bool:
+        draft = self.draft
+        row = draft.ask(pods)
+        if draft.beyond_due(group, row):
+            return False
+        if not draft.quota_gap(group, row) and draft.place_all(pods) is not None:
+            return True
+        return Hunt(draft, group, pods).run()
+
+    def _idle(self) -> None:
+        """Try once more what failed: evictions may have left room beside those they were for."""
+        for item in self.result.failed:
+            g = item.group.key
+            m = self.scene.roster[g]
+            if (
+                item.kind == "elastic"
+                and m.standing is not Standing.WHOLE
+                and g not in self.draft.started
+            ):
+                continue
+            if item.pods[0].key in self.draft.places:
+                continue
+            row = self.draft.ask(item.pods)
+            if not self.draft.beyond_due(g, row) and not self.draft.quota_gap(g, row):
+                self.draft.place_all(item.pods)
+
+
+def levels_of(scene: Scene, ranking: Ranking) -> Levels:
+    """Return the levels of all items, with their worth."""
+    table = standing_of(scene)
+    firsts = {m.key: m.first for m in scene.roster.values() if table.could_run[m.key] and m.first}
+    singles = {m.key: _elastic(m) for m in scene.roster.values() if table.could_run[m.key]}
+    parts: list[Sequence[Pod]] = [
+        *firsts.values(),
+        *((p,) for e in singles.values() for p in e[:1]),
+    ]
+    scale = scale_of(table, parts)
+    everywhere = scene.config.priority_everywhere
+    minimum: dict[GroupKey, Worth] = {}
+    elastic: dict[GroupKey, Worth] = {}
+    last = (2, max((s for t, s in ranking.tier.values() if t == 2), default=0))
+    for key, pods in firsts.items():
+        tier, part = ranking.tier.get((key, "minimum"), last)
+        priority = scene.snapshot.group(key).priority
+        level = Level(tier, 0 if everywhere else part, -priority)
+        minimum[key] = Worth(level, worth(table, pods, scale))
+    for key, pods in singles.items():
+        if not pods:
+            continue
+        tier, part = ranking.tier.get((key, "elastic"), last)
+        priority = scene.snapshot.group(key).priority
+        level = Level(tier, 0 if everywhere else part, -priority)
+        elastic[key] = Worth(level, max(1, worth(table, pods, scale) // len(pods)))
+    return Levels(minimum, elastic)
+
+
+def _elastic(m: Members) -> tuple[Pod, ...]:
+    first = {p.key for p in m.first}
+    return tuple(p for p in m.pending if p.key not in first)

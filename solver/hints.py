@@ -1,0 +1,47 @@
+"""A complete hint from a decision: every variable of the board, auxiliary ones by propagation."""
+
+from collections.abc import Sequence
+
+from ..policies.board import Board
+from .compile import Compiled
+from .decode import Decision
+
+
+def hint_of(board: Board, compiled: Compiled, decision: Decision) -> Sequence[int] | None:
+    """Return values for the board's main variables; auxiliary ones are left at their lower end.
+
+    The solver takes what it can use; the greedy plan itself is kept outside, so that nothing is
+    lost where it takes nothing.
+    """
+    values = list(board.lower)
+    where: dict[int, int] = {}
+    for c in board.classes:
+        for i in c.nodes:
+            where[i] = c.index
+    shape_of = {}
+    for (rs, _), pods in compiled.pods.items():
+        for p in pods:
+            shape_of[p.key] = board.rolesets[rs]
+    for key, node in decision.places.items():
+        role = shape_of.get(key)
+        if role is None or node not in where:
+            return None
+        x = board.pods(role.shape, board.classes[where[node]])
+        if x is None:
+            return None
+        values[x] += 1
+        values[board.count(role)] += 1
+    for t in board.types:
+        start = board.started(t)
+        if start is not None:
+            values[start] = sum(
+                any(p.key in decision.places for r in board.rolesets_of(t)
+                    for p in compiled.pods[r.index, m.key])
+                for m in t.members
+            )  # fmt: skip
+    for u in board.units:
+        values[board.lost(u)] = sum(p.key in decision.evicted for p in u.pods)
+    for v in board.victims:
+        gone = all(p.key in decision.evicted for p in v.members.running)
+        values[board.gone(v)] = int(gone)
+    return values

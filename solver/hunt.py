@@ -1,0 +1,251 @@
+"""The hunt: places for a group's pods where running work has to leave, at small cost.
+
+A heuristic: node by node the cheapest victims that make a pod fit, then whatever can be spared is
+spared. The checker judges every result; the solver improves on it.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ..models import GroupKey, Pod, PodKey
+from ..policies.api import Constraint
+from ..policies.cost import age_s, lost_device_seconds
+from ..policies.outcome import Outcome
+from .draft import Draft, Prey, prey_of, running_on
+
+Cost = tuple[int, ...]
+
+
+class Hunt:
+    """One attempt to make room for pods of a group."""
+
+    def __init__(self, draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> None:
+        self._draft = draft
+        self._group = group
+        self._pods = pods
+        self._node_of = running_on(draft.scene)
+        self._prey: dict[GroupKey, Prey] = {p.group: p for p in prey_of(draft, group, pods)}
+        self._taken: dict[GroupKey, list[Pod]] = {}
+        self._placed: list[Pod] = []
+
+    def run(self) -> bool:
+        """Place all the pods and evict what must leave; or change nothing and say no."""
+        if not self._prey:
+            return False
+        done = self._quota() and self._places() and self._spare() and self._stands()
+        if not done:
+            self._undo()
+        return done
+
+    # Costs
+
+    def _cost(self, prey: Prey, pod: Pod) -> Cost:
+        scene = self._draft.scene
+        breaks = len(self._taken.get(prey.group, ())) >= prey.single
+        return (
+            int(prey.inside), prey.priority,
+            len(self._wave(prey, pod)), int(breaks), lost_device_seconds(scene, pod),
+            age_s(scene, pod),
+        )  # fmt: skip
+
+    def _wave(self, prey: Prey, pod: Pod) -> tuple[Pod, ...]:
+        """Return the pods that leave with this one: itself, or the whole group."""
+        members = self._draft.scene.roster[prey.group]
+        gone = self._taken.get(prey.group, [])
+        gone_keys = {p.key for p in gone} | {pod.key} | set(self._draft.evicted)
+        rest = [p for p in members.running if p.key not in gone_keys]
+        if len(gone) < prey.single and members.is_whole(rest):
+            return (pod,)
+        if not prey.whole:
+            return ()
+        return tuple(p for p in prey.pods if p.key not in self._draft.evicted)
+
+    # Taking
+
+    def _take(self, prey: Prey, pods: Iterable[Pod]) -> None:
+        for p in pods:
+            node = self._node_of.get(p.key)
+            self._draft.evict(p, node)
+            if node is not None:
+                self._draft.claimed.setdefault(node, set()).add(self._group)
+            self._taken.setdefault(prey.group, []).append(p)
+
+    def _open(self, on: int | None = None) -> list[tuple[Cost, Prey, Pod]]:
+        """Return what could still be evicted (on a node), cheapest first."""
+        out = []
+        for prey in self._prey.values():
+            for p in prey.pods:
+                if p.key in self._draft.evicted:
+                    continue
+                if on is not None and self._node_of.get(p.key) != on:
+                    continue
+                if self._wave(prey, p):
+                    out.append((self._cost(prey, p), prey, p))
+        out.sort(key=lambda t: (t[0], t[2].key))
+        return out
+
+    # Quota
+
+    def _quota(self) -> bool:
+        draft = self._draft
+        row = draft.ask(self._pods)
+        while gaps := draft.quota_gap(self._group, row):
+            q, gap = next(iter(gaps.items()))
+            helpful = [
+                (c, prey, p)
+                for c, prey, p in self._open()
+                if q in draft.scene.tree.path(draft.scene.snapshot.group(prey.group).queue)
+                and any(gap[r] and v for r, v in enumerate(draft.scene.row(p)))
+            ]
+            if not helpful:
+                return False
+            _, prey, pod = helpful[0]
+            self._take(prey, self._wave(prey, pod))
+        return True
+
+    # Placing
+
+    def _places(self) -> bool:
+        for pod in self._pods:
+            if self._place_free(pod):
+                continue
+            best: tuple[Cost, int] | None = None
+            for i in self._nodes_with_prey(pod):
+                cost = self._node_cost(pod, i)
+                if cost is not None and (best is None or (cost, i) < best):
+                    best = (cost, i)
+            if best is None or not self._clear(pod, best[1]):
+                return False
+        return True
+
+    def _place_free(self, pod: Pod) -> bool:
+        placed = self._draft.place_all([pod])
+        if placed:
+            self._placed.append(pod)
+        return bool(placed)
+
+    def _nodes_with_prey(self, pod: Pod) -> list[int]:
+        mask = self._draft.scene.mask(pod)
+        nodes = {
+            self._node_of[p.key]
+            for prey in self._prey.values()
+            for p in prey.pods
+            if p.key in self._node_of and p.key not in self._draft.evicted
+        }
+        return sorted(i for i in nodes if mask[i])
+
+    def _node_cost(self, pod: Pod, node: int) -> Cost | None:
+        """Return the cost of making the pod fit there; None if it cannot."""
+        draft = self._draft
+        row = draft.scene.row(pod)
+        free = draft.open_room(self._group)[node].astype(object)
+        if draft.claimed.get(node):
+            free = draft.field.room[node].astype(object)
+        total: Cost = (0,) * 6
+        leaving: set[PodKey] = set()
+        for _, prey, p in self._open(on=node):
+            if (free >= row).all():
+                break
+            if p.key in leaving:
+                continue
+            wave = self._wave(prey, p)
+            leaving |= {q.key for q in wave}
+            for q in wave:
+                if self._node_of.get(q.key) == node:
+                    free = free + draft.scene.row(q)
+            cost = self._cost(prey, p)
+            total = (
+                max(total[0], cost[0]), max(total[1], cost[1]) if leaving else cost[1],
+                total[2] + cost[2], *(a + b for a, b in zip(total[3:], cost[3:])),
+            )  # fmt: skip
+        asked = np.flatnonzero(row)
+        if not (free[asked] >= row[asked]).all():
+            # Room is no obstacle perhaps, but a port or a repelling pod is: try with all prey gone.
+            return None
+        return total
+
+    def _clear(self, pod: Pod, node: int) -> bool:
+        draft = self._draft
+        row = draft.scene.row(pod)
+        asked = np.flatnonzero(row)
+        for _, prey, p in self._open(on=node):
+            if self._fits_on(pod, node, row, asked):
+                break
+            if p.key not in draft.evicted and (wave := self._wave(prey, p)):
+                self._take(prey, wave)
+        if not self._fits_on(pod, node, row, asked):
+            return False
+        draft.put(pod, node)
+        self._placed.append(pod)
+        return True
+
+    def _fits_on(self, pod: Pod, node: int, row: "np.ndarray", asked: "np.ndarray") -> bool:  # type: ignore[type-arg]
+        draft = self._draft
+        free = draft.field.room[node]
+        if node not in draft.claimed or self._group not in draft.claimed[node]:
+            free = draft.open_room(self._group)[node]
+        return bool((free[asked] >= row[asked]).all() and draft.field.candidates(pod)[node])
+
+    # Sparing
+
+    def _spare(self) -> bool:
+        """Let stay whatever can stay, the dearest first."""
+        draft = self._draft
+        groups = sorted(
+            self._taken,
+            key=lambda g: (self._prey[g].inside, self._prey[g].priority, len(self._taken[g])),
+            reverse=True,
+        )
+        for g in groups:
+            m = draft.scene.roster[g]
+            pods = self._taken[g]
+            if self._can_stay(pods):
+                for p in pods:
+                    draft.spare(p)
+                del self._taken[g]
+                continue
+            for p in sorted(pods, key=lambda p: -lost_device_seconds(draft.scene, p)):
+                left = [q for q in m.running if q.key not in draft.evicted or q.key == p.key]
+                if m.is_whole(left) and self._can_stay([p]):
+                    draft.spare(p)
+                    pods.remove(p)
+        return True
+
+    def _can_stay(self, pods: Sequence[Pod]) -> bool:
+        draft = self._draft
+        need: dict[int, np.ndarray] = {}  # type: ignore[type-arg]
+        for p in pods:
+            node = draft.evicted[p.key]
+            if node >= 0:
+                row = draft.scene.row(p)
+                need[node] = need[node] + row if node in need else row
+        if any((draft.field.room[i] < r).any() for i, r in need.items()):
+            return False
+        return self._stands({p.key for p in pods})
+
+    def _stands(self, spared: Iterable[PodKey] = ()) -> bool:
+        """Ask the checker."""
+        draft = self._draft
+        places, evicted = draft.outcome_parts()
+        outcome = Outcome(draft.scene, places, evicted - set(spared))
+        partial = self._group
+        for rule in draft.scene.rules:
+            if not isinstance(rule, Constraint) or rule.name == "gang":
+                continue
+            for v in rule.check(outcome):
+                if v.rule != "gang" and partial:
+                    return False
+        return True
+
+    def _undo(self) -> None:
+        for p in reversed(self._placed):
+            self._draft.take_back(p)
+        for g, pods in self._taken.items():
+            del g
+            for p in pods:
+                self._draft.spare(p)
+        for groups in self._draft.claimed.values():
+            if self._taken and self._group not in self._draft.started:
+                groups.discard(self._group)
+        self._placed, self._taken = [], {}

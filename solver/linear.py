@@ -1,0 +1,64 @@
+"""A model as flat lists: what goes to the solver process, and what every engine reads."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ..policies.board import Board, Row, Term
+
+
+@dataclass
+class Linear:
+    """Integer variables and rows Σ coefs · vars ≤ bound, some only where others are 1."""
+
+    lower: list[int]
+    upper: list[int]
+    starts: list[int] = field(default_factory=lambda: [0])
+    vars: list[int] = field(default_factory=list)
+    coefs: list[int] = field(default_factory=list)
+    bounds: list[int] = field(default_factory=list)
+    equal: list[bool] = field(default_factory=list)
+    given: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """Row number to the variables that must all be 1 for the row to hold."""
+
+    def add(self, row: Row) -> None:
+        if row.given:
+            self.given[len(self.bounds)] = tuple(row.given)
+        self.vars.extend(row.vars)
+        self.coefs.extend(row.coefs)
+        self.starts.append(len(self.vars))
+        self.bounds.append(row.bound)
+        self.equal.append(row.equal)
+
+
+def linear_of(board: Board) -> Linear:
+    """Return the board's model."""
+    out = Linear(list(board.lower), list(board.upper_))
+    for row in board.rows:
+        out.add(row)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A linear objective: maximise Σ coefs · vars + constant (minimise by negative coefficients)."""
+
+    vars: tuple[int, ...]
+    coefs: tuple[int, ...]
+
+    def value(self, solution: Sequence[int]) -> int:
+        return sum(c * solution[v] for v, c in zip(self.vars, self.coefs, strict=True))
+
+    def most(self, upper: Sequence[int]) -> int:
+        return sum(c * upper[v] for v, c in zip(self.vars, self.coefs, strict=True) if c > 0)
+
+    def least(self, upper: Sequence[int]) -> int:
+        return sum(c * upper[v] for v, c in zip(self.vars, self.coefs, strict=True) if c < 0)
+
+
+def goal_of(terms: Iterable[Term]) -> Goal:
+    """Collect terms into a goal."""
+    total: dict[int, int] = {}
+    for c, v in terms:
+        total[v] = total.get(v, 0) + c
+    kept = {v: c for v, c in total.items() if c}
+    return Goal(tuple(kept), tuple(kept.values()))

@@ -1,0 +1,160 @@
+"""The solver process seen from here: started early, asked with a deadline, killed when it overruns."""
+
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, cast
+
+from .child import receive, send
+from .linear import Goal, Linear
+
+Floor = tuple[tuple[int, ...], tuple[int, ...], int]
+"""Σ coefs · vars ≥ bound, added to one solve."""
+
+GRACE_S = 0.25
+"""How far past its limit the process may answer before it is killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the solver process answered: best values, and a bound that no solution passes."""
+
+    status: str
+    values: tuple[int, ...] | None = None
+    bound: int | None = None
+    detail: str = ""
+
+
+class SolverProcess:
+    """One child process with its own memory limit. Used from one thread."""
+
+    def __init__(self, memory_mib: int = 4096) -> None:
+        self._memory_mib = memory_mib
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ready = False
+        self._model: Linear | None = None
+        self.failure = ""
+
+    def start(self) -> None:
+        """Start the process, without waiting until it is ready."""
+        if self._process is None:
+            env = {**os.environ, "OMP_NUM_THREADS": "1"}
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "apportion.solver.child", str(self._memory_mib)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=env,
+            )
+            self._ready = False
+            self._model = None
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    def kill(self) -> None:
+        """End the process at once."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            for stream in (self._process.stdin, self._process.stdout):
+                if stream is not None:
+                    try:
+                        stream.close()
+                    except BrokenPipeError:
+                        pass
+            self._process = None
+            self._ready = False
+            self._model = None
+
+    def __enter__(self) -> "SolverProcess":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def solve(
+        self,
+        model: Linear,
+        goal: Goal,
+        floors: Sequence[Floor],
+        hint: Sequence[int] | None,
+        parameters: Mapping[str, Any],
+        limit_s: float | None,
+    ) -> Reply:
+        """Ask for the best solution; the best one streamed so far if the process has to be killed.
+
+        ``limit_s`` is wall-clock time from now; None: until the process answers.
+        """
+        deadline = None if limit_s is None else time.monotonic() + limit_s
+        best: tuple[int, ...] | None = None
+        try:
+            self.start()
+            if not self._ready:
+                ready = self._read(deadline)
+                if ready is None:
+                    return self._gone("the solver process did not start in time", best)
+                self._ready = True
+            if self._model is not model:
+                self._write({"op": "model", "model": model})
+                self._model = model
+            left = None if deadline is None else max(0.001, deadline - time.monotonic())
+            asked = dict(parameters)
+            if left is not None:
+                asked["max_time_in_seconds"] = left
+            self._write(
+                {
+                    "op": "solve", "goal": (goal.vars, goal.coefs), "floors": list(floors),
+                    "hint": None if hint is None else list(hint), "parameters": asked,
+                    "stream": deadline is not None,
+                }
+            )  # fmt: skip
+            hard = None if deadline is None else deadline + GRACE_S
+            while True:
+                answer = self._read(hard)
+                if answer is None:
+                    return self._gone("the solver process was killed past its limit", best)
+                if answer["status"] != "STEP":
+                    break
+                best = tuple(answer["values"])
+        except (BrokenPipeError, EOFError, OSError) as e:
+            return self._gone(f"the solver process died: {e}", best)
+        values = answer.get("values")
+        bound = answer.get("bound")
+        return Reply(
+            answer["status"],
+            tuple(values) if values is not None else best,
+            None if bound is None else -bound,
+            answer.get("detail", ""),
+        )
+
+    def _gone(self, why: str, best: tuple[int, ...] | None) -> Reply:
+        self.kill()
+        self.failure = why
+        return Reply("KILLED", best, None, why)
+
+    def _write(self, message: object) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        send(self._process.stdin, message)
+
+    def _read(self, deadline: float | None) -> Any:
+        """Read one message; None when the deadline passes first."""
+        assert self._process is not None
+        stream = cast("IO[bytes]", self._process.stdout)
+        if deadline is not None:
+            left = deadline - time.monotonic()
+            # The buffer of the stream is empty between messages: every message is read whole.
+            ready, _, _ = select.select([stream], [], [], max(0.0, left))
+            if not ready:
+                return None
+        message = receive(stream)  # type: ignore[arg-type]
+        if message is None:
+            raise EOFError("no answer")
+        return message

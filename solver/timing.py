@@ -1,0 +1,86 @@
+"""What can be bound at once, and what has to wait until evicted or terminating pods are gone.
+
+A gang waits as a whole; elastic members of a group that runs wait one by one.
+"""
+
+import numpy as np
+
+from ..models import PodKey
+from ..policies.limits import limits_of
+from ..policies.members import Members, Standing
+from ..policies.outcome import Outcome
+from ..policies.preemption import Rights
+
+
+def bound_now(outcome: Outcome) -> frozenset[PodKey]:
+    """Return the pods that can be bound at once."""
+    scene = outcome.scene
+    if not outcome.evicted and not any(p.state == "terminating" for p, _ in scene.holders):
+        return frozenset(outcome.places)
+    room = scene.room_now.copy()
+    limits = limits_of(scene)
+    use = {q: np.array(v, dtype=object) for q, v in limits.use.items()}
+    clashing = _clashing(outcome)
+    rights = Rights(outcome) if outcome.losses else None
+
+    def claims(key: str) -> bool:
+        return rights is not None and any(
+            rights.may(scene.roster[key].key, v)
+            for v in outcome.losses  # type: ignore[index]
+        )
+
+    now: set[PodKey] = set()
+    order = sorted(outcome.started, key=lambda g: (claims(g), scene.roster[g].group.created_s, g))
+    for key in order:
+        m = scene.roster[key]
+        for pods in _bundles(m, outcome):
+            if any(p.key in clashing for p in pods):
+                continue
+            rows = [(scene.index[outcome.places[p.key]], scene.row(p)) for p in pods]
+            tried = room.copy()
+            for i, row in rows:
+                tried[i] = tried[i] - row
+            fits = all((tried[i][np.flatnonzero(row)] >= 0).all() for i, row in rows)
+            ask = np.array([int(v) for v in scene.rows(pods)], dtype=object)
+            path = scene.tree.path(m.group.queue)
+            allowed = all(
+                most is None or not ask[r] or use[q][r] + ask[r] <= max(most, 0)
+                for q in path
+                for r, most in enumerate(limits.limit[q])
+            )
+            if fits and allowed:
+                room = tried
+                for q in path:
+                    use[q] = use[q] + ask
+                now |= {p.key for p in pods}
+    return frozenset(now)
+
+
+def _bundles(m: Members, outcome: Outcome) -> list[tuple]:  # type: ignore[type-arg]
+    pods = outcome.started[m.key]
+    if m.standing is Standing.WHOLE:
+        return [(p,) for p in pods]
+    return [pods]
+
+
+def _clashing(outcome: Outcome) -> set[PodKey]:
+    """Return the pods that a rule forbids while what leaves is still there."""
+    scene = outcome.scene
+    leaving = [
+        (p, i) for p, i in scene.holders if p.state == "terminating" or p.key in outcome.evicted
+    ]
+    out: set[PodKey] = set()
+    from ..policies.host_ports import clash
+    from ..policies.pod_affinity import repels
+
+    for p, i in outcome.new_pods:
+        for q, j in leaving:
+            keys = {*repels(p, q), *repels(q, p)}
+            same = any(
+                scene.nodes[i].labels.get(k) is not None
+                and scene.nodes[i].labels.get(k) == scene.nodes[j].labels.get(k)
+                for k in keys
+            )
+            if (i == j and clash(p, q)) or same:
+                out.add(p.key)
+    return out
