@@ -7,7 +7,6 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,15 +30,35 @@ _BYTE_ORDERS = (
 _DECODER = json.JSONDecoder()
 
 
-@dataclass(frozen=True, slots=True)
 class Document:
-    """One object of the input and where it stands; ``index`` counts the objects of its source."""
+    """One object of the input and where it stands; ``index`` counts the objects of its source.
 
-    source: str
-    index: int
-    data: Any
-    faults: tuple[tuple[str, str], ...] = ()
-    """(path, message) of what is wrong with how it is written, such as a key given twice."""
+    ``faults`` are (path, message) of what is wrong with how it is written, such as a key given
+    twice. ``raw`` is the JSON of an object that nobody has looked at yet: ``data`` decodes it.
+    """
+
+    __slots__ = ("_data", "faults", "index", "raw", "source")
+
+    def __init__(
+        self,
+        source: str,
+        index: int,
+        data: Any = None,
+        faults: tuple[tuple[str, str], ...] = (),
+        raw: msgspec.Raw | None = None,
+    ) -> None:
+        self.source = source
+        self.index = index
+        self.faults = faults
+        self.raw = raw
+        self._data = data
+
+    @property
+    def data(self) -> Any:
+        """The object as dictionaries, lists and scalars."""
+        if self._data is None and self.raw is not None:
+            self._data = _decoded(self.raw)
+        return self._data
 
 
 def documents(
@@ -65,6 +84,10 @@ def documents_of(data: bytes, source: str) -> Iterator[Document]:
     """Yield the objects of one file's content."""
     index = objects = 0
     for value, faults in _values_of(_unpacked(data, source), source):
+        if isinstance(value, msgspec.Raw):
+            yield Document(source, index, raw=value)
+            index, objects = index + 1, objects + 1
+            continue
         for one, its_faults in _flat(value, faults):
             objects += isinstance(one, dict)
             shown = tuple((joined(place), message) for place, message in its_faults)
@@ -158,8 +181,7 @@ def _json_values(data: bytes) -> Iterable[Any] | None:
     try:
         whole = msgspec.json.decode(data, type=_ListOf)
         if whole.kind.endswith("List"):
-            given = _types_of_items(whole.kind, whole.apiVersion)
-            return ({**given, **one} if isinstance(one, dict) else one for one in _each(whole))
+            return _each(whole)
     except (msgspec.DecodeError, RecursionError):
         pass  # a single object, several of them, or no JSON: tried below
     try:
@@ -169,12 +191,23 @@ def _json_values(data: bytes) -> Iterable[Any] | None:
 
 
 def _each(whole: _ListOf) -> Iterator[Any]:
+    """Yield the items: as they are where they need no look, else decoded."""
+    given = _types_of_items(whole.kind, whole.apiVersion)
     for raw in whole.items:
-        try:
-            yield msgspec.json.decode(raw)
-        except (msgspec.DecodeError, RecursionError) as e:
-            again = _stream(bytes(raw))
-            yield again[0] if again else f"(not readable as JSON: {e})"
+        text = bytes(raw)
+        if not given and text[:1] == b"{" and b'List"' not in text:
+            yield raw
+            continue
+        one = _decoded(raw)
+        yield {**given, **one} if isinstance(one, dict) else one
+
+
+def _decoded(raw: msgspec.Raw) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError) as e:
+        again = _stream(bytes(raw))
+        return again[0] if again else f"(not readable as JSON: {e})"
 
 
 def _stream(data: bytes) -> list[Any] | None:

@@ -17,13 +17,15 @@ TIERS: tuple[Tier, ...] = ("repair", "entitled", "surplus")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Level:
-    """A place in the order: levels of a tier by slice, then by priority from the top."""
+    """A place in the order: by slice, then by queue priority, then by priority, from the top."""
 
     tier: int
     """Index into :data:`TIERS`."""
     slice: int
+    queue_priority: int = 0
+    """Negated, so that the higher sorts first."""
     priority: int = 0
-    """Negated, so that higher priority sorts first."""
+    """Negated."""
 
 
 @dataclass(frozen=True, slots=True)

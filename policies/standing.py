@@ -6,6 +6,7 @@ Sections 2 and 3 of docs/design/order.md, in exact fractions.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Literal
 from weakref import WeakKeyDictionary
 
 from ..models import UNLIMITED, GroupKey, Pod, PodKey, QueueName
@@ -17,6 +18,9 @@ from .scene import Scene
 from .waterfill import water_fill
 
 Fractions = Mapping[int, Fraction]
+Measure = Literal["due", "entitlement"]
+"""What a right is measured by: the due, or the entitlement (the due and a share of the rest)."""
+MEASURES: tuple[Measure, ...] = ("due", "entitlement")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +38,15 @@ class StandingTable:
     entitlement: Mapping[QueueName, Fractions]
     ranks: Mapping[QueueName, Sequence[tuple[Item, tuple[int, ...]]]]
     """Every item that runs or could run, with its size, in the order of each queue."""
+
+    def within(self, measure: Measure) -> Mapping[QueueName, Fractions]:
+        """Return the amounts of a measure; where nobody names a resource, both are the share."""
+        if measure == "entitlement":
+            return self.entitlement
+        return {
+            q: {r: self.due[q][r] if r in self.limits.named else e[r] for r in self.columns}
+            for q, e in self.entitlement.items()
+        }
 
     def share(self, row: Sequence[int]) -> Fraction:
         """Return the dominant share of an amount: max over resources of amount / capacity."""
@@ -336,15 +349,19 @@ def _entitlements(
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """Where an item stands: at which queues it is out, and its fill at its leaf."""
+    """Where an item stands: where it is out, where it is beyond the due, and its fill at its leaf."""
 
     out_at: frozenset[QueueName]
+    beyond_at: frozenset[QueueName]
     fill: Fraction | None
     """None: infinite."""
 
     @property
     def is_in(self) -> bool:
         return not self.out_at
+
+    def at(self, measure: Measure) -> frozenset[QueueName]:
+        return self.out_at if measure == "entitlement" else self.beyond_at
 
 
 class Places:
@@ -371,15 +388,17 @@ class Places:
     def of_pod(self, pod: PodKey) -> Placing:
         return self.of_item[self.item_of_pod[pod].id]
 
-    def may_lose(self, group: GroupKey, queue: QueueName, lost: int, running: int) -> bool:
-        """Say whether so many of the group's running pods are out at the queue.
+    def may_lose(
+        self, group: GroupKey, queue: QueueName, lost: int, running: int, measure: Measure
+    ) -> bool:
+        """Say whether so many of the group's running pods are out (beyond the due) at the queue.
 
         The whole group is out where its minimum is; single pods come off its elastic end.
         """
         items = [i for i in self.items_of_group.get(group, ()) if not i.new]
-        out = {i.kind: [] for i in items} | {"minimum": [], "elastic": []}
+        out: dict[str, list[bool]] = {"minimum": [], "elastic": []}
         for i in items:
-            out[i.kind].append(queue in self.of_item[i.id].out_at)
+            out[i.kind].append(queue in self.of_item[i.id].at(measure))
         if lost >= running and any(i.kind == "minimum" for i in items):
             return all(out["minimum"])
         return 0 < lost <= sum(out["elastic"])
@@ -401,6 +420,8 @@ def walk(
     """
     scene = table.scene
     out_at: dict[tuple[GroupKey, str, int], set[QueueName]] = {}
+    beyond_at: dict[tuple[GroupKey, str, int], set[QueueName]] = {}
+    dues = table.within("due")
     fills: dict[tuple[GroupKey, str, int], Fraction] = {}
     walked: dict[QueueName, list[_Entry]] = {}
     for q in reversed(scene.tree.downwards):
@@ -427,11 +448,17 @@ def walk(
             )
             if is_out:
                 out_at.setdefault(item.id, set()).add(q)
+            if any(prefix[r] > dues[q][r] for r in asked):
+                beyond_at.setdefault(item.id, set()).add(q)
             if leaf:
                 fills[item.id] = fill
             walked[q].append((is_out, fill, key, item, row))
     placings = {
-        i: Placing(frozenset(out_at.get(i, ())), None if f >= _HUGE else f)
+        i: Placing(
+            frozenset(out_at.get(i, ())),
+            frozenset(beyond_at.get(i, ())),
+            None if f >= _HUGE else f,
+        )
         for i, f in fills.items()
     }
     return placings, {q: [(e[3], e[4]) for e in of] for q, of in walked.items()}

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..models import GroupKey, QueueName
 from .members import Item, Standing
-from .standing import StandingTable, items_of
+from .standing import Measure, StandingTable, items_of
 
 if TYPE_CHECKING:
     from .board import Board, GroupType, Var, Term, Victim
@@ -17,14 +17,14 @@ def running_items(board: "Board", victim: "Victim") -> list[Item]:
 
 
 def out_parts(
-    board: "Board", table: StandingTable, victim: "Victim", queue: QueueName
+    board: "Board", table: StandingTable, victim: "Victim", queue: QueueName, measure: Measure
 ) -> "tuple[Var | bool, list[Var | bool]]":
     """Say whether the victim's minimum is out at the queue, and each elastic member."""
     items = running_items(board, victim)
     whole: Var | bool = True
     single: list[Var | bool] = []
     for item in items:
-        answer = out_var(board, table, item, queue)
+        answer = out_var(board, table, item, queue, measure)
         if item.kind == "minimum":
             whole = answer
         else:
@@ -33,17 +33,17 @@ def out_parts(
 
 
 def first_out(
-    board: "Board", table: StandingTable, victim: "Victim", queue: QueueName
+    board: "Board", table: StandingTable, victim: "Victim", queue: QueueName, measure: Measure
 ) -> "Var | bool":
     """Say whether anything of the victim is out at the queue (its last item is furthest out)."""
-    whole, single = out_parts(board, table, victim, queue)
+    whole, single = out_parts(board, table, victim, queue, measure)
     answers = [*single, *([whole] if victim.whole else [])]
     if any(a is True for a in answers):
         return True
     open_ones = [a for a in answers if not isinstance(a, bool)]
     if not open_ones:
         return False
-    out = board.flag(("first out", victim.index, queue))
+    out = board.flag(("first out", victim.index, queue, measure))
     board.at_most(
         [(1, out), *((-1, a) for a in open_ones)], 0, "preemption", f"group {victim.members.key}"
     )
@@ -86,14 +86,19 @@ def _before(
 
 
 def out_var(
-    board: "Board", table: StandingTable, item: Item, queue: QueueName, after: bool = False
+    board: "Board",
+    table: StandingTable,
+    item: Item,
+    queue: QueueName,
+    measure: Measure = "entitlement",
+    after: bool = False,
 ) -> "Var | bool":
     """Say whether a running item is out at the queue: known, or a variable that implies it.
 
     The items before it are those of the static order. With ``after``, what the plan evicts no
     longer counts: that tells who would come back by right.
     """
-    memo = ("out", item.id, queue, after)
+    memo = ("out", item.id, queue, measure, after)
     if memo in board.answers:
         return board.answers[memo]
     own = board.scene.rows(item.pods)
@@ -105,7 +110,7 @@ def out_var(
             for u in board.units
             if u.victim.members.key in running and u.victim.members.key != item.group.key
         ]
-    e = table.entitlement[queue]
+    e = table.within(measure)[queue]
     answer: Var | bool = False
     open_columns: list[tuple[int, int, list[Term]]] = []
     for r in sorted(table.columns):
@@ -134,11 +139,15 @@ def out_var(
 
 
 def within_var(
-    board: "Board", table: StandingTable, queues: Iterable[QueueName], asks: Sequence[int]
+    board: "Board",
+    table: StandingTable,
+    queues: Iterable[QueueName],
+    asks: Sequence[int],
+    measure: Measure,
 ) -> "Var | bool":
-    """Say whether the queues stay within their entitlements on what is asked for, after the plan."""
+    """Say whether the queues stay within the measure on what is asked for, after the plan."""
     queues = tuple(queues)
-    memo = ("within", queues, tuple(asks))
+    memo = ("within", queues, tuple(asks), measure)
     if memo in board.answers:
         return board.answers[memo]
     path = board.scene.tree.path
@@ -157,7 +166,7 @@ def within_var(
                 if role.shape.row[r]
             ]
             lost: list[Term] = [(-u.row[r], board.lost(u)) for u in units if u.row[r]]
-            limit = int(table.entitlement[q][r]) - table.limits.use[q][r]
+            limit = int(table.within(measure)[q][r]) - table.limits.use[q][r]
             if sum(c * board.upper(v) for c, v in lost) > limit:
                 answer = False
             elif sum(c * board.upper(v) for c, v in new) > limit:

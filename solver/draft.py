@@ -13,11 +13,11 @@ from ..policies.evictable import evictable, given_up, victim_priority
 from ..policies.fitting import Field
 from ..policies.ledger import Matrix
 from ..policies.limits import limits_of
-from ..policies.members import Standing
+from ..policies.members import Members, Standing
 from ..policies.preemption import asks_of, cross_branches
 from ..policies.quota import non_preemptible_use
 from ..policies.scene import Scene
-from ..policies.standing import Places, standing_of
+from ..policies.standing import MEASURES, Places, standing_of
 
 
 @dataclass
@@ -263,28 +263,48 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> list[Prey]:
                     Prey(m.key, "own", able, min(surplus, len(able)), whole, priority, inside)
                 )
             continue
-        branches = cross_branches(scene, g.queue, m.group.queue, asks)
+        singles, takes_whole = _cross(draft, standings, g.queue, m, asks, row, surplus, able, whole)
+        if singles or takes_whole:
+            out.append(Prey(m.key, "cross", able, singles, takes_whole, priority, False))
+    return out
+
+
+def _cross(
+    draft: Draft,
+    standings: Places,
+    queue: QueueName,
+    m: Members,
+    asks: Sequence[int],
+    row: Matrix,
+    surplus: int,
+    able: Sequence[Pod],
+    whole: bool,
+) -> tuple[int, bool]:
+    """Return what a claimant of another queue may take: single pods, and whether the whole."""
+    table = draft.table
+    best = (0, False)
+    for measure in MEASURES:
+        branches = cross_branches(draft.scene, queue, m.group.queue, asks, measure)
         if branches is None:
             continue
+        most = table.within(measure)
         if any(
-            draft.use[q][r] + row[r] > table.entitlement[q][r]
+            draft.use[q][r] + row[r] > most[q][r]
             for q in branches.claimant
             for r in asks
             if r in table.columns
         ):
             continue
-        already = len(m.running) - len(left)
+        running = len(m.running)
+        already = running - sum(p.key not in draft.evicted for p in m.running)
         singles = 0
         while singles < min(surplus, len(able)) and standings.may_lose(
-            m.key, branches.victim, already + singles + 1, len(m.running) + 1
+            m.key, branches.victim, already + singles + 1, running + 1, measure
         ):
             singles += 1
-        takes_whole = whole and standings.may_lose(
-            m.key, branches.victim, len(m.running), len(m.running)
-        )
-        if singles or takes_whole:
-            out.append(Prey(m.key, "cross", able, singles, takes_whole, priority, False))
-    return out
+        takes = whole and standings.may_lose(m.key, branches.victim, running, running, measure)
+        best = (max(best[0], singles), best[1] or takes)
+    return best
 
 
 def running_on(scene: Scene) -> Mapping[PodKey, int]:

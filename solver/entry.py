@@ -40,7 +40,7 @@ def verify(outcome: Outcome) -> list[Violation]:
 def outcome_of(scene: Scene, decision: Decision, levels: Levels | None = None) -> Outcome:
     nodes = scene.nodes
     places = {k: NodeName(nodes[i].name) for k, i in decision.places.items()}
-    outcome = Outcome(scene, places, decision.evicted)
+    outcome = Outcome(scene, places, decision.evicted, bound=())
     outcome.levels = levels
     return outcome
 

@@ -133,7 +133,7 @@ class _Greedy:
                 if fill is None:
                     continue
                 key = (
-                    self._slice(fill), -self._queue_priority(line.queue), -item.group.priority,
+                    self._slice(fill), -_queue_priority(self.scene, line.queue), -item.group.priority,
                     fill, item.group.created_s, item.id,
                 )  # fmt: skip
                 if best is None or key < best:
@@ -143,10 +143,6 @@ class _Greedy:
             item = chosen.waiting.pop(0)
             self.result.tier.setdefault((item.group.key, item.kind), (1, int(str(best[0]))))
             self._try(chosen, item)
-
-    def _queue_priority(self, queue: QueueName) -> int:
-        top = self.scene.tree.path(queue)[-1]
-        return self.scene.tree.queues[top].priority
 
     def _head(self, line: _Line) -> Item | None:
         while line.waiting and line.waiting[0].group.key in self._blocked_groups:
@@ -275,6 +271,12 @@ class _Greedy:
                 self.draft.place_all(item.pods)
 
 
+def _queue_priority(scene: Scene, queue: QueueName) -> int:
+    """Return the priority of the queue's branch below the root."""
+    path = scene.tree.path(queue)
+    return scene.tree.queues[path[-1]].priority if path else 0
+
+
 def levels_of(scene: Scene, ranking: Ranking) -> Levels:
     """Return the levels of all items, with their worth."""
     table = standing_of(scene)
@@ -289,17 +291,21 @@ def levels_of(scene: Scene, ranking: Ranking) -> Levels:
     minimum: dict[GroupKey, Worth] = {}
     elastic: dict[GroupKey, Worth] = {}
     last = (2, max((s for t, s in ranking.tier.values() if t == 2), default=0))
+
+    def level_of(key: GroupKey, kind: str) -> Level:
+        tier, part = ranking.tier.get((key, kind), last)
+        g = scene.snapshot.group(key)
+        if everywhere:
+            return Level(tier, 0, 0, -g.priority)
+        return Level(tier, part, -_queue_priority(scene, g.queue) if tier == 1 else 0, -g.priority)
+
     for key, pods in firsts.items():
-        tier, part = ranking.tier.get((key, "minimum"), last)
-        priority = scene.snapshot.group(key).priority
-        level = Level(tier, 0 if everywhere else part, -priority)
+        level = level_of(key, "minimum")
         minimum[key] = Worth(level, worth(table, pods, scale))
     for key, pods in singles.items():
         if not pods:
             continue
-        tier, part = ranking.tier.get((key, "elastic"), last)
-        priority = scene.snapshot.group(key).priority
-        level = Level(tier, 0 if everywhere else part, -priority)
+        level = level_of(key, "elastic")
         elastic[key] = Worth(level, max(1, worth(table, pods, scale) // len(pods)))
     return Levels(minimum, elastic)
 

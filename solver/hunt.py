@@ -228,7 +228,7 @@ class Hunt:
         """Ask the checker."""
         draft = self._draft
         places, evicted = draft.outcome_parts()
-        outcome = Outcome(draft.scene, places, evicted - set(spared))
+        outcome = Outcome(draft.scene, places, evicted - set(spared), bound=())
         partial = self._group
         for rule in draft.scene.rules:
             if not isinstance(rule, Constraint) or rule.name == "gang":

@@ -1,7 +1,9 @@
 """The door for Kubernetes objects: from documents to a snapshot."""
 
+import gc
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from ...models import Pod, PodState, Snapshot, snapshot_of
 from ..files import Document
@@ -40,6 +42,23 @@ def snapshot_from(documents: Iterable[Document], options: ReadOptions) -> Snapsh
 
     Documents of apportion.dev (scenarios, snapshots) are passed over.
     """
+    with _collector_off():
+        return _snapshot_from(documents, options)
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """Spare the cycle collector: a third of the time would go into objects without cycles."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _snapshot_from(documents: Iterable[Document], options: ReadOptions) -> Snapshot:
     ledger = Ledger()
     objects = read_objects(documents, options, ledger)
     world = _world(objects, options, ledger)

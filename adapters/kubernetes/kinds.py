@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
+from ..files import Document
 from . import body_queue as queue
 from . import body_rare as rare
 from .body_group import GroupBody, WorkloadBody
@@ -11,15 +14,25 @@ from .body_pod import PodBody
 from .faults import Fault
 from .shape import checked, shaped
 
-Read = Callable[[Any], tuple[Any, list[Fault]]]
+Read = Callable[[Document], tuple[Any, list[Fault]]]
 
 
 def _hot(kind: type[Any]) -> Read:
-    return lambda data: shaped(data, kind)
+    decode = msgspec.json.Decoder(kind).decode
+
+    def read(document: Document) -> tuple[Any, list[Fault]]:
+        if document.raw is not None:
+            try:
+                return decode(document.raw), []
+            except (msgspec.DecodeError, RecursionError):
+                pass  # found again below, with every other fault
+        return shaped(document.data, kind)
+
+    return read
 
 
 def _rare(kind: type[Any]) -> Read:
-    return lambda data: checked(data, kind)
+    return lambda document: checked(document.data, kind)
 
 
 READERS: dict[tuple[str, str], Read] = {

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -40,6 +41,27 @@ class MetaBody(Hot):
     labels: dict[str, str | None] | None = None
     annotations: dict[str, str | None] | None = None
     owner_references: list[OwnerBody] | None = None
+
+
+class HeadBody(Hot):
+    """What every object begins with."""
+
+    api_version: str | None = None
+    kind: str | None = None
+    metadata: MetaBody | None = None
+
+
+_HEAD = msgspec.json.Decoder(HeadBody).decode
+
+
+def head_of(document: Document) -> HeadBody | None:
+    """Return the head without decoding the rest; None where that takes a closer look."""
+    if document.raw is None:
+        return None
+    try:
+        return _HEAD(document.raw)
+    except (msgspec.DecodeError, RecursionError):
+        return None
 
 
 class Owner(NamedTuple):
@@ -85,6 +107,7 @@ class Thing(msgspec.Struct, gc=False):
         return None
 
 
+@lru_cache(maxsize=4096)
 def api_group(api_version: str) -> str:
     """Return the group of ``group/version``; "" for the core group."""
     return api_version.rpartition("/")[0]
@@ -95,19 +118,18 @@ def place_of(document: Document) -> str:
     return f"{document.source}, object {document.index + 1}"
 
 
-def thing_of(document: Document, group: str, kind: str, faults: Faults) -> Thing:
+def thing_of(
+    document: Document, group: str, kind: str, faults: Faults, head: HeadBody | None = None
+) -> Thing:
     """Read the head of an object; what is wrong with it is added to the faults."""
-    raw = document.data.get("metadata")
-    meta, found = shaped(raw if raw is not None else {}, MetaBody)
-    faults.extend(found, under="metadata")
-    meta = meta or _partly(raw)
+    meta = (head.metadata or MetaBody()) if head is not None else _meta(document, faults)
     name, namespace = meta.name or "", meta.namespace or ""
     _check_name(name, meta, faults)
     if kind in CLUSTER_WIDE:
         namespace = ""
     else:
         namespace = namespace or "default"
-        if _UNUSABLE.search(namespace) or len(namespace) > _LONGEST_NAME:
+        if _is_unusable(namespace):
             faults.add("metadata.namespace", _name_rule(namespace))
     return Thing(
         group=group,
@@ -141,6 +163,17 @@ def is_usual_name(name: str) -> bool:
     return bool(_USUAL.fullmatch(name))
 
 
+def _meta(document: Document, faults: Faults) -> MetaBody:
+    raw = document.data.get("metadata")
+    meta, found = shaped(raw if raw is not None else {}, MetaBody)
+    faults.extend(found, under="metadata")
+    return meta or _partly(raw)
+
+
+def _is_unusable(name: str) -> bool:
+    return len(name) > _LONGEST_NAME or bool(_UNUSABLE.search(name))
+
+
 def _partly(raw: Any) -> MetaBody:
     """Return what can be read of a faulty head, so that messages can name the object."""
     if not isinstance(raw, dict):
@@ -160,7 +193,7 @@ def _check_name(name: str, meta: MetaBody, faults: Faults) -> None:
         )
     elif not name:
         faults.add("metadata.name", "is missing; every object needs a name")
-    elif name != "?" and (_UNUSABLE.search(name) or len(name) > _LONGEST_NAME):
+    elif name != "?" and _is_unusable(name):
         faults.add("metadata.name", _name_rule(name))
 
 

@@ -7,9 +7,10 @@ from ..files import Document
 from .body_pod import ConditionBody
 from .faults import Faults, Ledger
 from .kinds import Read, name_of_kind, readers_for
-from .meta import Thing, api_group, is_usual_name, moment, place_of, thing_of
+from .meta import HeadBody, Thing, api_group, head_of, is_usual_name, moment, place_of, thing_of
 from .options import ReadOptions
 from .owners import MIN_MEMBER
+from .times import seconds_of
 
 _OURS = "apportion.dev/"
 _CORE_KINDS = frozenset(("Pod", "Node", "Namespace", "ResourceQuota", "LimitRange"))
@@ -36,19 +37,26 @@ class Objects:
 
     def add(self, document: Document) -> None:
         """Read one document."""
-        data = document.data
-        if isinstance(data, dict) and str(data.get("apiVersion")).startswith(_OURS):
+        head = head_of(document)
+        if head is None or not head.kind or not head.api_version:
+            head = None
+            if _is_apportions(document.data):
+                return
+            kind = self._kind_of(document)
+            if kind is None:
+                return
+            version = document.data.get("apiVersion") or ""
+        elif head.api_version.startswith(_OURS):
             return
-        kind = self._kind_of(document)
-        if kind is None:
-            return
-        group = api_group(data.get("apiVersion") or "")
+        else:
+            kind, version = head.kind, head.api_version
+        group = api_group(version)
         read = self._readers.get((group, kind))
         if read is None:
             self._ledger.counted[name_of_kind(group, kind)] += 1
             self._keep_owner(document, group, kind)
             return
-        self._add(document, group, kind, read)
+        self._add(document, group, kind, read, head)
 
     def _kind_of(self, document: Document) -> str | None:
         data, place = document.data, place_of(document)
@@ -70,20 +78,23 @@ class Objects:
             return None
         return str(kind)
 
-    def _add(self, document: Document, group: str, kind: str, read: Read) -> None:
+    def _add(
+        self, document: Document, group: str, kind: str, read: Read, head: HeadBody | None
+    ) -> None:
         faults = Faults()
         faults.extend(document.faults)
-        thing = thing_of(document, group, kind, faults)
-        thing.body, found = read(document.data)
+        thing = thing_of(document, group, kind, faults, head)
+        thing.body, found = read(document)
         faults.extend(found)
         if kind == "Pod":
             self.pod_keys.add(thing.key)
         if not faults:
             self._note_times(thing, faults)
-        title = thing.title if thing.name else f"{kind} in {thing.source}"
         if not faults:
             self._keep(thing, faults)
-        self._ledger.reject(title, faults)
+        if faults:
+            title = thing.title if thing.name else f"{kind} in {thing.source}"
+            self._ledger.reject(title, faults)
 
     def _keep(self, thing: Thing, faults: Faults) -> None:
         key = (thing.group, thing.kind, thing.namespace, thing.name)
@@ -106,16 +117,21 @@ class Objects:
 
     def _note_times(self, thing: Thing, faults: Faults) -> None:
         """Remember the newest moment; a malformed one is a fault."""
+        newest = max(self.newest_s, thing.created_s or 0, thing.deleted_s or 0)
         status: Any = getattr(thing.body, "status", None)
-        moments = [thing.created_s, thing.deleted_s]
         if getattr(status, "start_time", None):
-            moments.append(moment(status.start_time, "status.startTime", faults))
+            newest = max(newest, moment(status.start_time, "status.startTime", faults) or 0)
         conditions: list[ConditionBody] = getattr(status, "conditions", None) or []
         for i, c in enumerate(conditions):
-            if c.last_transition_time:
-                path = f"status.conditions[{i}].lastTransitionTime"
-                moments.append(moment(c.last_transition_time, path, faults))
-        self.newest_s = max(self.newest_s, *(m for m in moments if m is not None), 0)
+            if not c.last_transition_time:
+                continue
+            try:
+                at = seconds_of(c.last_transition_time)
+            except ValueError as e:
+                faults.add(f"status.conditions[{i}].lastTransitionTime", str(e))
+            else:
+                newest = newest if newest > at else at
+        self.newest_s = newest
 
     def _keep_owner(self, document: Document, group: str, kind: str) -> None:
         """Keep the head of an object of another kind that makes its pods a group."""
@@ -126,6 +142,10 @@ class Objects:
             thing = thing_of(document, group, kind, faults)
             if not faults:
                 self.owners.append(thing)
+
+
+def _is_apportions(data: Any) -> bool:
+    return isinstance(data, dict) and str(data.get("apiVersion")).startswith(_OURS)
 
 
 def _are_equal(a: Thing, b: Thing) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from ...models import Reason
 from .pods import Candidate
 
-_SHARES = ("gpu-fraction", "gpu-memory")
+_SHARES = frozenset(("gpu-fraction", "gpu-memory"))
 _WHOLE_GPU = "nvidia.com/gpu"
 
 
@@ -14,14 +14,16 @@ def device_holds(pods: Iterable[Candidate]) -> Iterator[Reason]:
     for c in pods:
         if c.finished:
             continue
-        about = f"pod {c.thing.key}"
-        if any(k in c.thing.annotations for k in _SHARES) and _WHOLE_GPU not in c.spec.requests:
+        shares = not _SHARES.isdisjoint(c.thing.annotations)
+        if shares and _WHOLE_GPU not in c.spec.requests:
             yield Reason(
-                "device", about, "asks for a share of a GPU, which this version cannot place"
+                "device",
+                f"pod {c.thing.key}",
+                "asks for a share of a GPU, which this version cannot place",
             )
         if c.waits and c.body.resource_claims:
             yield Reason(
                 "device",
-                about,
+                f"pod {c.thing.key}",
                 "asks for device claims (resourceClaims), which this version cannot place",
             )

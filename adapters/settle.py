@@ -1,0 +1,86 @@
+"""Settling: cycle after cycle on a pretend cluster, until nothing changes for five cycles.
+
+An evicted pod is gone and comes back pending under its name, with a new start and its group's age;
+a bound pod runs at once; terminating pods are gone after the first cycle; promises are carried over;
+budgets are computed anew.
+"""
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from ..models import Config, Plan, Pod, PodKey, PodState, Snapshot
+from ..models.budget import disruptions_allowed
+from ..models.plan import Settled
+from ..solver.entry import plan
+from ..solver.process import SolverProcess
+
+QUIET = 5
+"""Cycles in a row that must change nothing."""
+CYCLE_S = 1
+
+
+def apply_plan(snapshot: Snapshot, made: Plan) -> Snapshot:
+    """Return the cluster after a plan has been carried out and all that leaves has left."""
+    now = snapshot.taken_at_s + CYCLE_S
+    bound = {b.pod: b.node for b in made.binds}
+    promised = {n.pod: n.node for n in made.nominations}
+    evicted = {e.pod for e in made.evictions}
+    pods: list[Pod] = []
+    for p in snapshot.pods:
+        if p.state is PodState.TERMINATING:
+            continue
+        if p.key in bound:
+            p = replace(p, state=PodState.RUNNING, node=bound[p.key], nominated=None, started_s=now)
+        elif p.key in evicted:
+            p = replace(
+                p, state=PodState.PENDING, node=None, nominated=None, started_s=None,
+                created_s=now, protected_until_s=None, uid="",
+            )  # fmt: skip
+        elif p.key in promised or (p.nominated is not None and p.ours):
+            p = replace(p, nominated=promised.get(p.key))
+        pods.append(p)
+    admitted = {a.group for a in made.admissions}
+    groups = tuple(
+        replace(g, admitted=True, asks_admission=False) if g.key in admitted else g
+        for g in snapshot.groups
+    )
+    budgets = tuple(replace(b, allowed=disruptions_allowed(b, pods)) for b in snapshot.budgets)
+    nominations: tuple[tuple[PodKey, str], ...] = tuple(sorted(promised.items()))
+    return replace(
+        snapshot, taken_at_s=now, pods=tuple(pods), groups=groups, budgets=budgets,
+        nominations=nominations,
+    )  # fmt: skip
+
+
+def settle(
+    snapshot: Snapshot,
+    config: Config,
+    most: int = 30,
+    process: SolverProcess | None = None,
+    watch: Callable[[int, Plan, Snapshot], None] | None = None,
+) -> Plan:
+    """Repeat cycles until nothing has changed for five of them, at most ``most``.
+
+    Returns the plan of the first cycle, with ``settled`` filled in.
+    """
+    first: Plan | None = None
+    evicted: list[PodKey] = []
+    quiet = cycles = 0
+    while cycles < most and quiet < QUIET:
+        made = plan(snapshot, config, process=process)
+        cycles += 1
+        first = first if first is not None else made
+        if watch is not None:
+            watch(cycles, made, snapshot)
+        evicted += [e.pod for e in made.evictions]
+        after = apply_plan(snapshot, made)
+        quiet = quiet + 1 if _same(snapshot, after) else 0
+        snapshot = after
+    assert first is not None
+    running = {p.key: {"node": p.node} for p in snapshot.pods if p.state is PodState.RUNNING}
+    return replace(first, settled=Settled(cycles, quiet >= QUIET, running, tuple(evicted)))
+
+
+def _same(a: Snapshot, b: Snapshot) -> bool:
+    return a.pods == b.pods and a.nominations == b.nominations and a.groups == b.groups
