@@ -89,6 +89,8 @@ class Thing(msgspec.Struct, gc=False):
     generation: int | None
     source: str
     body: Any = None
+    made_from: tuple[str, str] | None = None
+    """For a pod that is not created yet: the object it is made from, and its template's path."""
 
     @property
     def key(self) -> str:

@@ -71,12 +71,23 @@ def candidates(things: Iterable[Thing], world: World) -> list[Candidate]:
         state = _state(thing, body, faults)
         spec = shapes.spec_of(thing, faults)
         if faults:
-            world.ledger.reject(thing.title, faults)
+            _reject(thing, faults, world)
         elif state is not None:
             priority = world.priorities.of_pod(body.spec or PodSpecBody(), thing.title)
             ours = scheduler_of(thing) in world.options.scheduler_names
             out.append(Candidate(thing, spec, state, priority, ours))
     return out
+
+
+def _reject(thing: Thing, faults: Faults, world: World) -> None:
+    """List the faults; those of a pod made from a template stand in the template."""
+    if thing.made_from is None:
+        world.ledger.reject(thing.title, faults)
+        return
+    title, path = thing.made_from
+    there = Faults()
+    there.extend(faults.found, under=path)
+    world.ledger.reject(title, there)
 
 
 def _state(thing: Thing, body: PodBody, faults: Faults) -> PodState | None:

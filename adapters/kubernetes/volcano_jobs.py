@@ -7,6 +7,8 @@ annotations are those that Volcano's job controller writes.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from .body_group import NetworkTopologyBody
 from .body_pod import PodBody, PodSpecBody
 from .body_queue import JobSpec, JobState, JobStatus, Task, VolcanoJob
@@ -18,6 +20,7 @@ from .options import ReadOptions
 from .shape import Hot, shaped, text_map
 
 GROUP = "batch.volcano.sh"
+_INDEX = "volcano.sh/task-index"
 MOST_PODS = 100_000
 """Pods that one job is expanded to at most."""
 
@@ -152,52 +155,51 @@ class _Reader:
             self._faults.extend(found, under=f"{path}.template")
             if template is None:
                 continue
-            body = self._pod_body(template.spec or PodSpecBody(), options)
+            sample = self._sample(task_name, template, group, options)
+            sample.made_from = (self._job.title, f"{path}.template")
             for index in range(_replicas(task)):
                 name = f"{self._job.name}-{task_name}-{index}"
                 if f"{self._job.namespace}/{name}" not in existing:
-                    out.append(self._pod(name, group, task_name, index, template, body))
+                    out.append(_numbered(sample, name, index))
         return out
 
-    def _pod_body(self, spec: PodSpecBody, options: ReadOptions) -> PodBody:
+    def _sample(self, task: str, template: TemplateBody, group: str, options: ReadOptions) -> Thing:
+        """Return what all pods of a task have in common, as the controller writes it."""
+        job, meta, spec = self._job, template.metadata or MetaBody(), template.spec or PodSpecBody()
         spec.priority_class_name = spec.priority_class_name or self._spec.priority_class_name
         spec.scheduler_name = self._spec.scheduler_name or options.scheduler_names[0]
-        return PodBody(spec=spec)
-
-    def _pod(
-        self, name: str, group: str, task: str, index: int, template: TemplateBody, body: PodBody
-    ) -> Thing:
-        job, meta = self._job, template.metadata or MetaBody()
-        queue = self._spec.queue or "default"
         written = {
             "volcano.sh/job-name": job.name,
             "volcano.sh/task-spec": task,
-            "volcano.sh/task-index": str(index),
-            "volcano.sh/queue-name": queue,
+            "volcano.sh/queue-name": self._spec.queue or "default",
         }
+        labels = {**text_map(meta.labels), **written, "volcano.sh/job-namespace": job.namespace}
+        notes = {**text_map(meta.annotations), **written, "scheduling.k8s.io/group-name": group}
         return Thing(
             group="",
             kind="Pod",
             namespace=job.namespace,
-            name=name,
+            name="",
             uid="",
-            labels={
-                **text_map(meta.labels),
-                **written,
-                "volcano.sh/job-namespace": job.namespace,
-            },
-            annotations={
-                **text_map(meta.annotations),
-                **written,
-                "scheduling.k8s.io/group-name": group,
-            },
+            labels=labels,
+            annotations=notes,
             owner=Owner("Job", job.name, job.uid, GROUP),
             created_s=self._created_s,
             deleted_s=None,
             generation=None,
             source=job.source,
-            body=body,
+            body=PodBody(spec=spec),
         )
+
+
+def _numbered(sample: Thing, name: str, index: int) -> Thing:
+    own = {_INDEX: str(index)}
+    return replace(
+        sample,
+        name=name,
+        labels={**sample.labels, **own},
+        annotations={**sample.annotations, **own},
+    )
 
 
 def _replicas(task: Task) -> int:
