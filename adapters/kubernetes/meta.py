@@ -126,7 +126,8 @@ def thing_of(
     """Read the head of an object; what is wrong with it is added to the faults."""
     meta = (head.metadata or MetaBody()) if head is not None else _meta(document, faults)
     name, namespace = meta.name or "", meta.namespace or ""
-    _check_name(name, meta, faults)
+    if name or not any(path in ("metadata", "metadata.name") for path, _ in faults.found):
+        _check_name(name, meta, faults)
     if kind in CLUSTER_WIDE:
         namespace = ""
     else:
@@ -182,7 +183,7 @@ def _partly(raw: Any) -> MetaBody:
         return MetaBody()
     name, namespace = raw.get("name"), raw.get("namespace")
     return MetaBody(
-        name=name if isinstance(name, str) else "?",
+        name=name if isinstance(name, str) else None,
         namespace=namespace if isinstance(namespace, str) else None,
     )
 
@@ -195,7 +196,7 @@ def _check_name(name: str, meta: MetaBody, faults: Faults) -> None:
         )
     elif not name:
         faults.add("metadata.name", "is missing; every object needs a name")
-    elif name != "?" and _is_unusable(name):
+    elif _is_unusable(name):
         faults.add("metadata.name", _name_rule(name))
 
 

@@ -125,15 +125,18 @@ class Shapes:
         body: PodBody = thing.body
         spec = body.spec or PodSpecBody()
         defaults = self._defaults_for(thing, body)
-        key = self._key(thing, spec, body.status, defaults is not None)
-        known = self._known.get(key)
+        try:
+            key = self._key(thing, spec, body.status, defaults is not None)
+        except OverflowError:  # an integer beyond 64 bits: read it, but not by its bytes
+            key = None
+        known = self._known.get(key) if key is not None else None
         if known is None:
             before = len(faults.found)
             made = pod_spec(
                 body, thing.namespace, thing.labels, self._world.surroundings, defaults, faults
             )
             known = self._specs.setdefault(made, made)
-            if len(faults.found) == before:
+            if key is not None and len(faults.found) == before:
                 self._known[key] = known
         return known
 

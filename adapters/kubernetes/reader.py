@@ -71,7 +71,7 @@ class Objects:
             faults.add("kind", "is missing or no text; write the kind of the object, such as Pod")
         if version is not None and not isinstance(version, str):
             faults.add("apiVersion", "must be text, such as v1")
-        elif not version and kind in _CORE_KINDS:
+        elif not version and isinstance(kind, str) and kind in _CORE_KINDS:
             faults.add("apiVersion", "is missing; write v1")
         if faults:
             self._ledger.reject(place, faults)

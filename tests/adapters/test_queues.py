@@ -1,0 +1,309 @@
+"""Queues of every system become one tree, with the defaults that users rely on."""
+
+from typing import Any
+
+import pytest
+
+from apportion.models import UNLIMITED, QueueState, Snapshot
+from kubernetes_objects import (
+    group_in,
+    in_group,
+    obj,
+    pod,
+    pod_group,
+    pod_in,
+    queue,
+    queue_in,
+    snapshot,
+)
+
+GI = 1 << 30
+KAI = "scheduling.run.ai/v2"
+KUEUE = "kueue.x-k8s.io/v1beta1"
+KOORDINATOR = "quota.scheduling.koordinator.sh/"
+
+
+def test_a_queue_has_defaults_and_the_default_queue_always_exists() -> None:
+    world = snapshot(queue("a"))
+
+    assert [q.name for q in world.queues] == ["a", "default"]
+    a = queue_in(world, "a")
+    assert (a.weight, a.priority, a.parent, a.state) == (1, 0, None, QueueState.OPEN)
+    assert (a.reclaimable, a.namespaces, a.deserved, a.capability) == (True, None, {}, {})
+
+
+def test_what_a_volcano_queue_says() -> None:
+    world = snapshot(
+        queue("org", parent="root"),
+        queue(
+            "team",
+            parent="org",
+            weight=0,
+            priority=7,
+            reclaimable=False,
+            capability={"cpu": 0, "memory": "-1", "nvidia.com/gpu": 8, "example.com/x": 0},
+            deserved={"cpu": "1500m", "nvidia.com/gpu": 0},
+            guarantee={"resource": {"memory": "1Gi"}},
+            status={"state": "Closing"},
+            meta={"annotations": {"apportion.dev/namespaces": "a, b"}},
+        ),
+    )
+
+    team = queue_in(world, "team")
+    assert (team.parent, team.weight, team.priority, team.reclaimable) == ("org", 0, 7, False)
+    assert team.capability == {"nvidia.com/gpu": 8000, "example.com/x": 0}
+    assert team.deserved == {"cpu": 1500, "nvidia.com/gpu": 0}
+    assert dict(team.guarantee) == {"memory": GI}
+    assert team.state is QueueState.CLOSING
+    assert team.namespaces == {"a", "b"}
+    assert queue_in(world, "org").parent is None
+
+
+def test_the_object_of_the_root_is_no_queue() -> None:
+    world = snapshot(queue("root", capability={"cpu": 4}))
+
+    assert [q.name for q in world.queues] == ["default"]
+    assert [(w.object, w.path) for w in world.warnings] == [("Queue root", "spec.capability")]
+
+
+def test_parts_that_are_not_used_are_said_once() -> None:
+    world = snapshot(queue("a", affinity={"nodeGroupAffinity": {}}, dequeueStrategy="fifo"))
+
+    assert [w.path for w in world.warnings] == ["spec.affinity", "spec.dequeueStrategy"]
+
+
+def test_queues_on_a_cycle_are_held_and_cut_out() -> None:
+    world = snapshot(
+        queue("a", parent="b"),
+        queue("b", parent="c"),
+        queue("c", parent="a"),
+        queue("self", parent="self"),
+        queue("below", parent="a"),
+        queue("orphan", parent="gone"),
+    )
+
+    held = {str(q.name): q.hold[0].message for q in world.queues if q.hold}
+    assert held["a"].startswith("queue a is its own ancestor: a -> b -> c -> a;")
+    assert held["b"].startswith("queue b is its own ancestor: b -> c -> a -> b;")
+    assert held["self"].startswith("queue self is its own ancestor: self -> self;")
+    assert held["orphan"].startswith("queue orphan: parent gone does not exist")
+    assert set(held) == {"a", "b", "c", "self", "orphan"}
+    assert {q.name: q.parent for q in world.queues if q.parent} == {"below": "a"}
+
+
+def test_amounts_a_million_times_apart_are_warned_of() -> None:
+    world = snapshot(
+        queue("a", deserved={"memory": "64"}, capability={"cpu": 1}),
+        queue("b", deserved={"memory": "64Gi"}, capability={"cpu": 1000}),
+    )
+
+    (warning,) = world.warnings
+    assert (warning.object, warning.path) == ("Queue a", "spec.deserved.memory")
+    assert "check the unit" in warning.message
+
+
+def test_kai_queues_have_kais_units_and_defaults() -> None:
+    share = {"quota": 1500, "limit": 0, "overQuotaWeight": 3}
+    world = snapshot(
+        queue("dept", api=KAI, resources={"gpu": {"quota": -1, "limit": -1}}),
+        queue(
+            "team",
+            api=KAI,
+            parentQueue="dept",
+            priority=5,
+            resources={"cpu": share, "memory": {"quota": 2.5}, "gpu": {"limit": 0.5}},
+        ),
+    )
+
+    dept, team = queue_in(world, "dept"), queue_in(world, "team")
+    assert (dept.priority, dept.weight, team.priority, team.weight) == (100, 1, 5, 3)
+    assert dept.deserved == {"cpu": 0, "memory": 0, "nvidia.com/gpu": UNLIMITED}
+    assert dept.capability == {}
+    assert team.deserved == {"cpu": 1500, "memory": 2_500_000, "nvidia.com/gpu": 0}
+    assert team.capability == {"cpu": 0, "nvidia.com/gpu": 500}
+    assert team.parent == "dept"
+
+
+def test_weights_become_whole_numbers_together() -> None:
+    world = snapshot(
+        queue("a", api=KAI, resources={"gpu": {"overQuotaWeight": 0.5}}),
+        queue("b", api=KAI, resources={"gpu": {"overQuotaWeight": 0}}),
+        queue("c"),
+    )
+
+    assert {q.name: q.weight for q in world.queues} == {"a": 1, "b": 0, "c": 2, "default": 2}
+
+
+def test_of_two_queues_of_one_name_volcanos_counts() -> None:
+    world = snapshot(queue("q", api=KAI, priority=9), queue("q", weight=5))
+
+    assert queue_in(world, "q").weight == 5
+    assert len(world.warnings) == 1
+
+
+def elastic(
+    name: str, namespace: str, api: str = "scheduling.x-k8s.io/v1alpha1", **labels: str
+) -> Any:
+    out = obj(
+        api,
+        "ElasticQuota",
+        name,
+        namespace,
+        spec={"min": {"cpu": 2}, "max": {"cpu": 4}},
+    )
+    out["metadata"]["labels"] = {KOORDINATOR + k.replace("_", "-"): v for k, v in labels.items()}
+    return out
+
+
+def test_an_elastic_quota_is_the_queue_of_its_namespace() -> None:
+    world = snapshot(elastic("q", "team"), pod("p", namespace="team"), pod("o"))
+
+    made = queue_in(world, "team/q")
+    assert (made.deserved, made.capability, dict(made.guarantee)) == (
+        {"cpu": 2000},
+        {"cpu": 4000},
+        {},
+    )
+    assert {g.key: g.queue for g in world.groups} == {"team/p": "team/q", "default/o": "default"}
+
+
+def test_koordinators_quotas_form_a_tree_and_pods_name_them_by_label() -> None:
+    api = "scheduling.sigs.k8s.io/v1alpha1"
+    world = snapshot(
+        elastic("top", "kube-system", api, parent="koordinator-root-quota", is_parent="true"),
+        elastic("leaf", "kube-system", api, parent="top", allow_lent_resource="false"),
+        pod("p", labels={f"{KOORDINATOR}name": "leaf"}),
+        pod("q", labels={f"{KOORDINATOR}name": "gone"}),
+    )
+
+    leaf = queue_in(world, "kube-system/leaf")
+    assert (leaf.parent, dict(leaf.guarantee)) == ("kube-system/top", {"cpu": 2000})
+    assert queue_in(world, "kube-system/top").parent is None
+    assert [g.queue for g in world.groups] == ["kube-system/leaf", "gone"]
+
+
+@pytest.mark.parametrize(
+    ("made", "want"),
+    [
+        pytest.param({}, "of-namespace", id="the namespace's annotation"),
+        pytest.param(
+            {"annotations": {"scheduling.volcano.sh/queue-name": "own"}}, "own", id="annotation"
+        ),
+        pytest.param({"labels": {"volcano.sh/queue-name": "own"}}, "own", id="label"),
+        pytest.param({"labels": {"kai.scheduler/queue": "own"}}, "own", id="KAI's label"),
+        pytest.param({"labels": {"kueue.x-k8s.io/queue-name": "own"}}, "of-namespace",
+                     id="Kueue's label plays no part"),
+        pytest.param({"annotations": in_group("g")}, "of-group", id="its group"),
+    ],
+)  # fmt: skip
+def test_the_queue_of_a_pod(made: dict[str, Any], want: str) -> None:
+    notes = {"annotations": {"scheduling.volcano.sh/queue-name": "of-namespace"}}
+    world = snapshot(
+        obj("v1", "Namespace", "default", None, meta=notes),
+        pod_group("g", queue="of-group"),
+        pod("p", **made),
+    )
+
+    assert group_in(world, pod_in(world, "p").group or "").queue == want
+
+
+def test_a_group_that_names_no_queue_has_that_of_its_pods() -> None:
+    world = snapshot(
+        pod_group("g"),
+        pod("p", annotations={**in_group("g"), "scheduling.volcano.sh/queue-name": "own"}),
+    )
+
+    assert group_in(world, "g").queue == "own"
+
+
+def cluster_queue(name: str, *flavors: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    spec.setdefault("namespaceSelector", {})
+    rows = [
+        {"name": f"f{i}", "resources": [{"name": "cpu", **quota}]}
+        for i, quota in enumerate(flavors)
+    ]
+    groups = [{"coveredResources": ["cpu"], "flavors": rows}]
+    return obj(KUEUE, "ClusterQueue", name, None, spec={"resourceGroups": groups, **spec})
+
+
+def kueue(*objects: Any) -> Snapshot:
+    world = snapshot(*objects, queues_from="kueue")
+    assert world.rejected == ()
+    return world
+
+
+def test_cluster_queues_lend_and_borrow_in_their_cohort() -> None:
+    world = kueue(
+        cluster_queue(
+            "a",
+            {"nominalQuota": 4, "borrowingLimit": 2, "lendingLimit": 1},
+            {"nominalQuota": "500m", "borrowingLimit": 0},
+            cohortName="all",
+            fairSharing={"weight": "500m"},
+        ),
+        cluster_queue("b", {"nominalQuota": 3}, cohort="all", stopPolicy="Hold"),
+        cluster_queue("alone", {"nominalQuota": 2}),
+        queue("volcanos"),
+    )
+
+    a, b, alone = (queue_in(world, n) for n in ("a", "b", "alone"))
+    assert (a.parent, a.deserved, a.capability) == ("all", {"cpu": 4500}, {"cpu": 6500})
+    assert dict(a.guarantee) == {"cpu": 3000}
+    assert (b.parent, b.capability, b.state) == ("all", {}, QueueState.CLOSED)
+    assert (alone.parent, alone.capability, dict(alone.guarantee)) == (None, {"cpu": 2000}, {})
+    assert (a.weight, b.weight) == (1, 2)
+    assert queue_in(world, "all").deserved == {}
+    assert world.counted == {"Queue.scheduling.volcano.sh": 1}
+
+
+def test_cohorts_are_inner_queues_with_quotas_of_their_own() -> None:
+    groups = [
+        {"flavors": [{"resources": [{"name": "cpu", "nominalQuota": 1, "borrowingLimit": 5}]}]}
+    ]
+    world = kueue(
+        cluster_queue("all", {"nominalQuota": 4}, cohortName="all"),
+        obj(KUEUE, "Cohort", "all", None, spec={"parentName": "top", "resourceGroups": groups}),
+    )
+
+    leaf, inner = queue_in(world, "all"), queue_in(world, "cohort/all")
+    assert (leaf.parent, inner.parent) == ("cohort/all", "top")
+    assert (inner.deserved, inner.capability) == ({"cpu": 5000}, {"cpu": 10000})
+
+
+def test_local_queues_lead_pods_to_their_cluster_queue() -> None:
+    label = "kueue.x-k8s.io/queue-name"
+    world = kueue(
+        cluster_queue("cq", {"nominalQuota": 4}),
+        obj(KUEUE, "LocalQueue", "lq", "team", spec={"clusterQueue": "cq"}),
+        pod("a", namespace="team", labels={label: "lq"}),
+        pod("b", labels={label: "lq"}),
+        pod("c", labels={"kueue.x-k8s.io/cluster-queue-name": "cq"}),
+        pod_group("g", queue="ignored"),
+        pod("d", labels={"kueue.x-k8s.io/cluster-queue-name": "cq"}, annotations=in_group("g")),
+        pod("e"),
+    )
+
+    assert {g.name: g.queue for g in world.groups} == {
+        "a": "cq",
+        "b": "lq",
+        "c": "cq",
+        "g": "cq",
+        "e": "default",
+    }
+
+
+def test_namespaces_that_may_use_a_cluster_queue() -> None:
+    team = obj("v1", "Namespace", "x", None, meta={"labels": {"team": "x"}})
+    world = kueue(
+        team,
+        cluster_queue("all", namespaceSelector={}),
+        cluster_queue("some", namespaceSelector={"matchLabels": {"team": "x"}}),
+        cluster_queue("none", namespaceSelector=None),
+    )
+
+    assert {q.name: q.namespaces for q in world.queues} == {
+        "all": None,
+        "default": None,
+        "none": frozenset(),
+        "some": {"x"},
+    }
