@@ -194,7 +194,6 @@ class Board:
         self._choices: dict[str, list[Var]] = {}
         self.rights: dict[tuple[Claimant, int], Var | bool] = {}
         self.answers: dict[Hashable, Var | bool] = {}
-        self.displaced: dict[int, list[Var]] = {}
         self._numbers: dict[Hashable, int] = {}
         self._class_of_node = {i: c for c in p.classes for i in c.nodes}
         self._start = [
@@ -359,8 +358,6 @@ class Board:
         label = f"{shape.label} {unit.sample.key}"
         self.at_most([(len(unit.pods), here), (-1, self._lost[unit.index])], 0, rule, label)
         right = self.right(shape.claimant, unit.victim)
-        if right is not False:
-            self.displaced.setdefault(unit.victim.index, []).append(here)
         if right is not True:
             self.at_most([(1, here), *([] if right is False else [(-1, right)])], 0, rule, label)
 

@@ -1,6 +1,7 @@
 """What evictions cost, in five tiers: section 6 of docs/design/order.md.
 
-Groups that are given up cost nothing: they go in any case.
+Groups that are given up cost nothing: they go in any case. Each cost says what it is made of by
+victim, so that the search can ask what the evictions for one level of work cost.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,9 +18,20 @@ from .standing import items_of, standing_of, walk
 from .standing_rows import out_var, running_items
 
 if TYPE_CHECKING:
-    from .board import Board, Term, Var, Victim
+    from .board import Board, Term, Unit, Var, Victim
 
 Sense = Literal["max", "min"]
+Part = tuple[int, int, "Var"]
+"""Victim, coefficient, variable."""
+Victims = Mapping[GroupKey, tuple[Pod, ...]]
+
+
+def _terms(parts: "Iterable[Part]") -> "Iterable[Term]":
+    return [(c, x) for _, c, x in parts]
+
+
+def _units(board: "Board") -> "list[Unit]":
+    return [u for u in board.units if not u.victim.given_up]
 
 
 def victims_of(outcome: Outcome) -> Mapping[GroupKey, tuple[Pod, ...]]:
@@ -36,12 +48,13 @@ class Returning:
     unit: str = "pods"
     sense: Sense = "min"
 
+    def parts(self, board: "Board") -> "Iterable[Part]":
+        return [
+            (v.index, c, x) for v in board.victims if not v.given_up for c, x in self._of(board, v)
+        ]
+
     def cost(self, board: "Board") -> "Iterable[Term]":
-        out: list[Term] = []
-        for v in board.victims:
-            if not v.given_up:
-                out += self._of(board, v)
-        return out
+        return _terms(self.parts(board))
 
     def _of(self, board: "Board", v: "Victim") -> "Iterable[Term]":
         label = f"group {v.members.key}"
@@ -90,7 +103,10 @@ class Returning:
         return out
 
     def measure(self, outcome: Outcome) -> int:
-        return sum(returning(outcome, g) for g in victims_of(outcome))
+        return self.measure_of(outcome, victims_of(outcome))
+
+    def measure_of(self, outcome: Outcome, victims: Victims) -> int:
+        return sum(returning(outcome, g) for g in victims)
 
 
 def returning(outcome: Outcome, group: GroupKey) -> int:
@@ -140,19 +156,20 @@ class ByPriority:
             weight = min(weight * (count[priority] + 1), 1 << 40)
         return weights
 
-    def cost(self, board: "Board") -> "Iterable[Term]":
+    def parts(self, board: "Board") -> "Iterable[Part]":
         weights = self._weights(board.scene)
-        return [
-            (weights[u.victim.priority], board.lost(u))
-            for u in board.units
-            if not u.victim.given_up
-        ]
+        return [(u.victim.index, weights[u.victim.priority], board.lost(u)) for u in _units(board)]
+
+    def cost(self, board: "Board") -> "Iterable[Term]":
+        return _terms(self.parts(board))
 
     def measure(self, outcome: Outcome) -> int:
+        return self.measure_of(outcome, victims_of(outcome))
+
+    def measure_of(self, outcome: Outcome, victims: Victims) -> int:
         weights = self._weights(outcome.scene)
         return sum(
-            weights[victim_priority(outcome.scene.roster[g])] * len(ps)
-            for g, ps in victims_of(outcome).items()
+            weights[victim_priority(outcome.scene.roster[g])] * len(ps) for g, ps in victims.items()
         )
 
 
@@ -164,12 +181,18 @@ class GangsBroken:
     unit: str = "groups"
     sense: Sense = "min"
 
+    def parts(self, board: "Board") -> "Iterable[Part]":
+        return [(v.index, 1, board.gone(v)) for v in board.victims if not v.given_up]
+
     def cost(self, board: "Board") -> "Iterable[Term]":
-        return [(1, board.gone(v)) for v in board.victims if not v.given_up]
+        return _terms(self.parts(board))
 
     def measure(self, outcome: Outcome) -> int:
+        return self.measure_of(outcome, victims_of(outcome))
+
+    def measure_of(self, outcome: Outcome, victims: Victims) -> int:
         roster = outcome.scene.roster
-        return sum(len(ps) == len(roster[g].running) for g, ps in victims_of(outcome).items())
+        return sum(len(ps) == len(roster[g].running) for g, ps in victims.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,17 +203,22 @@ class LostWork:
     unit: str = "device-seconds"
     sense: Sense = "min"
 
-    def cost(self, board: "Board") -> "Iterable[Term]":
+    def parts(self, board: "Board") -> "Iterable[Part]":
         scene = board.scene
         return [
-            (lost_device_seconds(scene, u.sample), board.lost(u))
-            for u in board.units
-            if not u.victim.given_up
+            (u.victim.index, lost_device_seconds(scene, u.sample), board.lost(u))
+            for u in _units(board)
         ]
 
+    def cost(self, board: "Board") -> "Iterable[Term]":
+        return _terms(self.parts(board))
+
     def measure(self, outcome: Outcome) -> int:
+        return self.measure_of(outcome, victims_of(outcome))
+
+    def measure_of(self, outcome: Outcome, victims: Victims) -> int:
         scene = outcome.scene
-        return sum(lost_device_seconds(scene, p) for ps in victims_of(outcome).values() for p in ps)
+        return sum(lost_device_seconds(scene, p) for ps in victims.values() for p in ps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,13 +229,17 @@ class Youngest:
     unit: str = "seconds"
     sense: Sense = "min"
 
-    def cost(self, board: "Board") -> "Iterable[Term]":
+    def parts(self, board: "Board") -> "Iterable[Part]":
         return [
-            (age_s(board.scene, u.sample), board.lost(u))
-            for u in board.units
-            if not u.victim.given_up
+            (u.victim.index, age_s(board.scene, u.sample), board.lost(u)) for u in _units(board)
         ]
 
+    def cost(self, board: "Board") -> "Iterable[Term]":
+        return _terms(self.parts(board))
+
     def measure(self, outcome: Outcome) -> int:
+        return self.measure_of(outcome, victims_of(outcome))
+
+    def measure_of(self, outcome: Outcome, victims: Victims) -> int:
         scene = outcome.scene
-        return sum(age_s(scene, p) for ps in victims_of(outcome).values() for p in ps)
+        return sum(age_s(scene, p) for ps in victims.values() for p in ps)

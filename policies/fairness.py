@@ -59,8 +59,14 @@ class Work:
     sense: Literal["max", "min"] = "max"
 
     def cost(self, board: "Board") -> "Iterable[Term]":
+        return self._terms(board, weights_of(board.scene, board.levels, self.name))
+
+    def at_level(self, board: "Board", level: Level) -> "Iterable[Term]":
+        """Return the work of one level alone."""
+        return self._terms(board, {level: 1})
+
+    def _terms(self, board: "Board", weights: Mapping[Level, int]) -> "Iterable[Term]":
         levels = board.levels
-        weights = weights_of(board.scene, levels, self.name)
         out: list[Term] = []
         for t in board.types:
             m = t.sample
@@ -76,9 +82,17 @@ class Work:
         return out
 
     def measure(self, outcome: Outcome) -> int:
+        assert outcome.levels is not None
+        return self._measure(outcome, weights_of(outcome.scene, outcome.levels, self.name))
+
+    def measure_at(self, outcome: Outcome, level: Level) -> int:
+        """Return the work of one level alone."""
+        return self._measure(outcome, {level: 1})
+
+    @staticmethod
+    def _measure(outcome: Outcome, weights: Mapping[Level, int]) -> int:
         levels = outcome.levels
         assert levels is not None
-        weights = weights_of(outcome.scene, levels, self.name)
         total = 0
         for key, pods in outcome.started.items():
             m = outcome.scene.roster[key]

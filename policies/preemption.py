@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..models import GroupKey, Pod, PodState, QueueName, Violation
 from .evictable import evictable, given_up, victim_priority
-from .host_ports import clash
 from .limits import limits_of
 from .outcome import Outcome
-from .pod_affinity import repels
 from .scene import Scene
 from .standing import MEASURES, Measure, Places, StandingTable, standing_of
 from .standing_rows import first_out, out_parts, within_var
@@ -38,20 +36,6 @@ def asks_of(scene: Scene, pods: Iterable[Pod]) -> tuple[int, ...]:
     """Return the columns that some of the pods asks for, the pod slot left out."""
     row = scene.rows(pods)
     return tuple(r for r, v in enumerate(row) if v and r != scene.ledger.pods)
-
-
-def clashes(outcome: Outcome, pod: Pod, node: int, other: Pod, other_node: int | None) -> bool:
-    """Say whether a port or anti-affinity keeps the two from standing where they are."""
-    if other_node is None:
-        return False
-    nodes = outcome.scene.nodes
-    if node == other_node and clash(pod, other):
-        return True
-    return any(
-        nodes[node].labels.get(k) is not None
-        and nodes[node].labels.get(k) == nodes[other_node].labels.get(k)
-        for k in (*repels(pod, other), *repels(other, pod))
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,48 +158,6 @@ class Preemption:
         if rights is not None:
             yield from self._check_guarantees(outcome, rights, holders)
             yield from self._check_claims(outcome, holders)
-            yield from self._check_needed(outcome, holders)
-
-    def _check_needed(
-        self, outcome: Outcome, holders: Mapping[GroupKey, Sequence[GroupKey]]
-    ) -> Iterable[Violation]:
-        """Without a victim, those with a right to it would not have the room they use."""
-        for v, claimants in holders.items():
-            if claimants and not self._is_needed(outcome, v, frozenset(claimants)):
-                yield Violation(
-                    self.name, f"group {v}",
-                    "those with a right to it do not need its room",
-                )  # fmt: skip
-
-    @staticmethod
-    def _is_needed(outcome: Outcome, victim: GroupKey, claimants: frozenset[GroupKey]) -> bool:
-        scene, limits = outcome.scene, limits_of(outcome.scene)
-        pods = outcome.losses[victim]
-        users = [(p, i) for p, i in outcome.new_pods if p.group in claimants]
-        node_of = {p.key: i for p, i in scene.holders}
-        for i in sorted({node_of[p.key] for p in pods if p.key in node_of}):
-            room = [int(x) for x in scene.room_later[i]]
-            for p, j in scene.holders:
-                if j == i and p.key in outcome.evicted and p.group != victim:
-                    room = [a + int(b) for a, b in zip(room, scene.row(p))]
-            used = scene.rows(p for p, j in users if j == i)
-            freed = scene.rows(p for p in pods if node_of.get(p.key) == i)
-            if any(u > a and f for u, a, f in zip(used, room, freed)):
-                return True
-        for q in scene.tree.path(scene.snapshot.group(victim).queue):
-            inside = [
-                p for p, _ in users if q in scene.tree.path(scene.snapshot.group(p.group).queue)
-            ]
-            used = scene.rows(inside)
-            others = scene.rows(
-                p for g, ps in outcome.losses.items() for p in ps
-                if g != victim and q in scene.tree.path(scene.snapshot.group(g).queue)
-            )  # fmt: skip
-            for r, top in enumerate(limits.limit[q]):
-                if top is not None and any(scene.row(p)[r] for p in pods):
-                    if int(used[r]) > max(0, top - limits.use[q][r]) + int(others[r]):
-                        return True
-        return any(clashes(outcome, p, i, v, node_of.get(v.key)) for p, i in users for v in pods)
 
     def _check_guarantees(
         self, outcome: Outcome, rights: Rights, holders: Mapping[GroupKey, Sequence[GroupKey]]
@@ -311,7 +253,6 @@ class Preemption:
         self._claims_in_queues(board)
         self._guarantees(board, claimants)
         self._must_stay(board)
-        self._needed(board)
 
     def _rights(self, board: "Board") -> None:
         """Fill the board's rights: constants where they are known, variables elsewhere."""
@@ -543,80 +484,6 @@ class Preemption:
                     [(1, board.lost(u)), *((-len(u.pods), s) for s in support)],
                     0, self.name, f"group {v.members.key}",
                 )  # fmt: skip
-
-    def _needed(self, board: "Board") -> None:
-        """Without a victim, those with a right to it would not have the room they use."""
-        limits = limits_of(board.scene)
-        path = board.scene.tree.path
-        for v in board.victims:
-            if v.given_up:
-                continue
-            label = f"group {v.members.key} needed"
-            mine = board.units_of(v)
-            witnesses: list[Var] = list(board.displaced.get(v.index, ()))
-            for node in sorted({u.node for u in mine if u.node >= 0}):
-                cls = board.class_of(node)
-                if cls is None:
-                    continue
-                users = [(s.row, s.claimant, x) for s, x in board.on(cls)]
-                others = [u for u in board.units_on(cls) if u.victim is not v]
-                columns = [
-                    r for r in range(len(cls.room)) if any(u.row[r] for u in mine if u.node == node)
-                ]
-                for r in columns:
-                    witnesses += self._witness(
-                        board, v, users, others, r, cls.room[r], ("node", node), label
-                    )
-            for q in path(v.queue):
-                users = [
-                    (role.shape.row, role.shape.claimant, board.count(role))
-                    for role in board.rolesets
-                    if q in path(role.type.queue)
-                ]
-                others = [u for u in board.units if u.victim is not v and q in path(u.victim.queue)]
-                for r, top in enumerate(limits.limit[q]):
-                    if top is not None and any(u.row[r] for u in mine):
-                        room = max(0, top - limits.use[q][r])
-                        witnesses += self._witness(
-                            board, v, users, others, r, room, ("queue", q), label
-                        )
-            total = sum(len(u.pods) for u in mine)
-            board.at_most(
-                [*((1, board.lost(u)) for u in mine), *((-total, w) for w in witnesses)],
-                0, self.name, label,
-            )  # fmt: skip
-
-    def _witness(
-        self,
-        board: "Board",
-        v: "Victim",
-        users: "Sequence[tuple[tuple[int, ...], Claimant | None, Var]]",
-        others: "Sequence[Unit]",
-        r: int,
-        room: int,
-        where: tuple[str, object],
-        label: str,
-    ) -> "list[Var]":
-        """1 only where those with a right to the victim use more than there is without it."""
-        terms: list[Term] = []
-        for row, claimant, x in users:
-            right = board.right(claimant, v)
-            if not row[r] or right is False:
-                continue
-            if right is True:
-                terms.append((-row[r], x))
-            else:
-                top = board.upper(x)
-                by_right = board.integer(0, top, ("by right", x, v.index)).var
-                board.at_most([(1, by_right), (-1, x)], 0, self.name, label)
-                board.at_most([(1, by_right), (-top, right)], 0, self.name, label)
-                terms.append((-row[r], by_right))
-        if not terms:
-            return []
-        freed: list[Term] = [(u.row[r], board.lost(u)) for u in others if u.row[r]]
-        flag = board.flag(("witness", v.index, where, r))
-        board.at_most([*terms, *freed], -room - 1, self.name, label, given=[flag])
-        return [flag]
 
 
 def _sign(right: "Var | bool") -> object:

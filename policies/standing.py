@@ -339,6 +339,11 @@ def _entitlements(
                 for q, v in zip(peers, filled, strict=True):
                     more[q] = v
                     rest -= v
+            if rest > 0 and r not in limits.named:
+                # Nobody has a due of it: what the others leave is open to weight 0 as well.
+                last = [q for q in children if not queues[q].weight]
+                filled = water_fill(rest, [(1, demand[q][r] - first[q]) for q in last])
+                more |= zip(last, filled, strict=True)
             for q in children:
                 out[q][r] = first[q] + more[q]
     return out

@@ -28,7 +28,8 @@ from .timing import bound_now
 
 if TYPE_CHECKING:
     from .entry import Answer
-    from .search import Clock, TierResult
+    from .rows import TierResult
+    from .search import Clock
 
 WORK = ("repair", "entitled", "surplus")
 

@@ -6,24 +6,29 @@ cluster: only numbers. Messages are pickles, each after its length in eight byte
 
 import pickle
 import resource
-import struct
 import sys
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 
-def send(stream: BinaryIO, message: object) -> None:
+HEAD = 8
+"""Bytes of a message's length."""
+
+
+def send(stream: IO[bytes], message: object) -> None:
     """Write one message."""
     data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-    stream.write(struct.pack(">Q", len(data)) + data)
+    view = memoryview(len(data).to_bytes(HEAD, "big") + data)
+    while view:
+        view = view[stream.write(view) :]
     stream.flush()
 
 
-def receive(stream: BinaryIO) -> Any:
+def receive(stream: IO[bytes]) -> Any:
     """Read one message; None at the end of the stream."""
-    head = stream.read(8)
-    if len(head) < 8:
+    head = stream.read(HEAD)
+    if len(head) < HEAD:
         return None
-    (size,) = struct.unpack(">Q", head)
+    size = int.from_bytes(head, "big")
     data = stream.read(size)
     return pickle.loads(data) if len(data) == size else None
 
@@ -49,7 +54,7 @@ def _build(model: Any) -> Any:
     return out
 
 
-def _solve(model: Any, request: dict[str, Any], out: BinaryIO) -> dict[str, Any]:
+def _solve(model: Any, request: dict[str, Any], out: IO[bytes]) -> dict[str, Any]:
     from ortools.sat.python import cp_model
 
     run = model.clone()

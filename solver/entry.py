@@ -18,7 +18,9 @@ from .decode import Decision, decode
 from .greedy import Ranking, levels_of, rank_and_place
 from .hints import hint_of
 from .process import SolverProcess
-from .search import Clock, Found, TierResult, search, stages_of
+from .rows import TierResult, tier_results, vector_of
+from .search import Clock, Found, search
+from .stages import stages_of
 
 SCORES = ("tight", "align")
 
@@ -100,20 +102,16 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
     stages = stages_of(board, goals)
     hint = hint_of(board, compiled, greedy)
     found = search(board, stages, process, config, clock, hint)
-    if found.values is None:
+    if found.values is None and stages:
         return _greedy_answer(greedy, base, goals, config, found.detail or "no answer in time")
-    decision = decode(board, compiled, found.values)
+    decision = decode(board, compiled, found.values) if found.values is not None else greedy
     outcome = outcome_of(scene, decision, levels)
     wrong = verify(outcome)
     if wrong:
         return _greedy_answer(greedy, base, goals, config, f"the solver's plan breaks {wrong[0]}")
-    values = [g.measure(outcome) for g in goals]
-    if _better(goals, [g.measure(base) for g in goals], values):
+    tiers = tier_results(goals, outcome, board, stages, found)
+    if not found.proven and vector_of(base, goals) > vector_of(outcome, goals):
         return _greedy_answer(greedy, base, goals, config, found.detail)
-    tiers = [
-        TierResult(g, v, t.bound if board.exact or t.bound is None else None)
-        for g, v, t in zip(goals, values, found.tiers, strict=True)
-    ]
     return Answer(decision, tiers, _row(found, compiled, config))
 
 
@@ -185,14 +183,6 @@ def _drop(
 def _on_cleared(outcome: Outcome, group: GroupKey) -> bool:
     nodes = {outcome.scene.pods[k].node for k in outcome.evicted}
     return any(outcome.places[p.key] in nodes for p in outcome.started[group])
-
-
-def _better(goals: Sequence[Any], ours: Sequence[int], theirs: Sequence[int]) -> bool:
-    """Say whether ours is lexicographically better."""
-    for g, a, b in zip(goals, ours, theirs, strict=True):
-        if a != b:
-            return a > b if g.sense == "max" else a < b
-    return False
 
 
 def _greedy_answer(

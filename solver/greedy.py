@@ -13,7 +13,7 @@ from ..policies.evictable import given_up
 from ..policies.levels import Level, Levels, Worth, scale_of, worth
 from ..policies.members import Item, Members, Standing
 from ..policies.scene import Scene
-from ..policies.standing import items_of, leaf_key, standing_of
+from ..policies.standing import items_of, leaf_key, nominated_groups, standing_of
 from .draft import Draft
 from .hunt import Hunt
 
@@ -53,6 +53,7 @@ class _Greedy:
         self.lines: dict[QueueName, _Line] = {}
         self._blocked_groups: set[GroupKey] = set()
         self._sequence = 0
+        self._promised = nominated_groups(scene)
         self._surplus: list[tuple[GroupKey, str]] = []
 
     def run(self) -> Ranking:
@@ -132,8 +133,9 @@ class _Greedy:
                 fill = self._fill_if_in(line, item)
                 if fill is None:
                     continue
+                promised = item.group.key in self._promised
                 key = (
-                    self._slice(fill), -_queue_priority(self.scene, line.queue), -item.group.priority,
+                    -1 if promised else self._slice(fill), -_queue_priority(self.scene, line.queue), -item.group.priority,
                     fill, item.group.created_s, item.id,
                 )  # fmt: skip
                 if best is None or key < best:
@@ -141,7 +143,9 @@ class _Greedy:
             if chosen is None or best is None:
                 return
             item = chosen.waiting.pop(0)
-            self.result.tier.setdefault((item.group.key, item.kind), (1, int(str(best[0]))))
+            slice_ = best[0]
+            assert isinstance(slice_, int)
+            self.result.tier.setdefault((item.group.key, item.kind), (1, slice_))
             self._try(chosen, item)
 
     def _head(self, line: _Line) -> Item | None:
@@ -290,10 +294,13 @@ def levels_of(scene: Scene, ranking: Ranking) -> Levels:
     everywhere = scene.config.priority_everywhere
     minimum: dict[GroupKey, Worth] = {}
     elastic: dict[GroupKey, Worth] = {}
+    promised = nominated_groups(scene)
     last = (2, max((s for t, s in ranking.tier.values() if t == 2), default=0))
 
     def level_of(key: GroupKey, kind: str) -> Level:
         tier, part = ranking.tier.get((key, kind), last)
+        if key in promised:
+            part = -1  # what others made room for comes first among its like
         g = scene.snapshot.group(key)
         if everywhere:
             return Level(tier, 0, 0, -g.priority)

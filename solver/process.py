@@ -1,15 +1,16 @@
 """The solver process seen from here: started early, asked with a deadline, killed when it overruns."""
 
 import os
+import pickle
 import select
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Any, cast
+from typing import Any
 
-from .child import receive, send
+from .child import HEAD, send
 from .linear import Goal, Linear
 
 Floor = tuple[tuple[int, ...], tuple[int, ...], int]
@@ -36,6 +37,7 @@ class SolverProcess:
         self._memory_mib = memory_mib
         self._process: subprocess.Popen[bytes] | None = None
         self._ready = False
+        self._bytes = bytearray()
         self._model: Linear | None = None
         self.failure = ""
 
@@ -48,10 +50,12 @@ class SolverProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                bufsize=0,
                 env=env,
             )
             self._ready = False
             self._model = None
+            self._bytes.clear()
 
     @property
     def pid(self) -> int | None:
@@ -145,16 +149,32 @@ class SolverProcess:
         send(self._process.stdin, message)
 
     def _read(self, deadline: float | None) -> Any:
-        """Read one message; None when the deadline passes first."""
+        """Read one message; None when the deadline passes first.
+
+        Bytes are taken from the pipe itself: a buffered reader could hold a message that the
+        wait for the pipe does not see.
+        """
         assert self._process is not None
-        stream = cast("IO[bytes]", self._process.stdout)
-        if deadline is not None:
-            left = deadline - time.monotonic()
-            # The buffer of the stream is empty between messages: every message is read whole.
-            ready, _, _ = select.select([stream], [], [], max(0.0, left))
+        assert self._process.stdout is not None
+        pipe = self._process.stdout.fileno()
+        while (message := self._take()) is None:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ready, _, _ = select.select([pipe], [], [], left)
             if not ready:
                 return None
-        message = receive(stream)  # type: ignore[arg-type]
-        if message is None:
-            raise EOFError("no answer")
-        return message
+            data = os.read(pipe, 1 << 20)
+            if not data:
+                raise EOFError("no answer")
+            self._bytes += data
+        return message[0]
+
+    def _take(self) -> tuple[Any] | None:
+        """Take a whole message from what has been read, if there is one."""
+        if len(self._bytes) < HEAD:
+            return None
+        size = int.from_bytes(self._bytes[:HEAD], "big")
+        if len(self._bytes) < HEAD + size:
+            return None
+        message = pickle.loads(bytes(self._bytes[HEAD : HEAD + size]))
+        del self._bytes[: HEAD + size]
+        return (message,)

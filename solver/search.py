@@ -1,6 +1,6 @@
-"""The search: tier after tier, each proved or as good as time allows, each floored for the next.
+"""The search: stage after stage, each proved or as good as time allows, each floored for the next.
 
-Tiers whose ranges are small enough are solved in one go, the earlier weighted above all later ones.
+Stages whose ranges are small enough are solved in one go, the earlier weighted above all later ones.
 """
 
 import time
@@ -9,46 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..models import Config
-from ..policies.api import Objective
 from ..policies.board import Board
-from .linear import Goal, Linear, goal_of, linear_of
+from .linear import Linear, goal_of, linear_of
 from .process import Floor, Reply, SolverProcess
+from .stages import Stage
 
 MERGE_RANGE = 1 << 52
-"""Tiers are merged while the product of their ranges stays below this."""
-
-
-@dataclass
-class TierResult:
-    """What the search knows of one tier: its value in the best solution, and its bound."""
-
-    goal: Objective
-    value: int
-    bound: int | None
-
-
-@dataclass
-class Found:
-    """The best solution found, and what is known of each tier."""
-
-    values: tuple[int, ...] | None
-    tiers: list[TierResult]
-    proven: bool
-    detail: str = ""
-
-
-@dataclass
-class _Stage:
-    goal: Objective
-    terms: Goal
-    """Always to be maximised."""
-    low: int
-    high: int
-    floor: int | None = None
-
-    @property
-    def range(self) -> int:
-        return self.high - self.low
+"""Stages are merged while the product of their ranges stays below this."""
 
 
 @dataclass
@@ -61,107 +28,138 @@ class Clock:
     def left(self) -> float | None:
         if self.budget_s is None:
             return None
-        return self.budget_s - (time.monotonic() - self.started)
+        return self.budget_s - self.spent()
 
     def spent(self) -> float:
         return time.monotonic() - self.started
 
 
-def stages_of(board: Board, goals: Sequence[Objective]) -> list[_Stage]:
-    """Ask every goal for its terms (which may add rows to the board)."""
-    out = []
-    for g in goals:
-        sign = 1 if g.sense == "max" else -1
-        terms = goal_of((sign * c, v) for c, v in g.cost(board))
-        out.append(_Stage(g, terms, terms.least(board.upper_), terms.most(board.upper_)))
-    board.close()
-    return out
+@dataclass
+class Found:
+    """The best solution found, with each stage's value in it and its bound (None: unknown)."""
+
+    values: tuple[int, ...] | None
+    bounds: list[int | None]
+    proven: bool
+    detail: str = ""
 
 
 def search(
     board: Board,
-    stages: Sequence[_Stage],
+    stages: Sequence[Stage],
     process: SolverProcess,
     config: Config,
     clock: Clock,
     hint: Sequence[int] | None = None,
 ) -> Found:
-    """Solve the tiers in order."""
-    model = linear_of(board)
-    floors: list[Floor] = []
-    best: tuple[int, ...] | None = tuple(hint) if hint is not None else None
-    results: list[TierResult] = []
-    proven = True
-    detail = ""
-    waiting = [s for s in stages]
-    while waiting:
-        chunk = _next_chunk(waiting)
-        del waiting[: len(chunk)]
-        if all(s.range == 0 for s in chunk) and best is not None:
-            results += [TierResult(s.goal, _signed(s, s.low), _signed(s, s.low)) for s in chunk]
-            continue
-        left = clock.left()
-        if left is not None and left <= 0.005:
-            proven = False
-            detail = detail or "out of time"
-            results += [_unsolved(s, best) for s in chunk]
-            continue
-        share = None if left is None else max(0.005, left * (0.6 if waiting else 1.0))
-        reply = _ask(model, chunk, floors, best, process, config, share)
-        if reply.status == "INFEASIBLE" or reply.status == "INVALID":
-            # The incumbent is legal: such an answer is the solver's fault, not the plan's.
-            detail = f"the solver called a model with a known solution {reply.status}"
-            proven = False
-            results += [_unsolved(s, best) for s in (*chunk, *waiting)]
-            break
+    """Solve the stages in order. Values and bounds are those of the (maximised) stages."""
+    return _Search(linear_of(board), stages, process, config, clock).run(hint)
+
+
+class _Search:
+    def __init__(
+        self,
+        model: Linear,
+        stages: Sequence[Stage],
+        process: SolverProcess,
+        config: Config,
+        clock: Clock,
+    ) -> None:
+        self._model = model
+        self._stages = stages
+        self._process = process
+        self._config = config
+        self._clock = clock
+        self._best: tuple[int, ...] | None = None
+        self._floors: list[Floor] = []
+        self._detail = ""
+
+    def run(self, hint: Sequence[int] | None) -> Found:
+        bounds: list[int | None] = [None] * len(self._stages)
+        proven = True
+        at = 0
+        if not self._stages:
+            return Found(None, [], True)
+        while at < len(self._stages):
+            chunk = self._chunk(at)
+            if self._best is not None and self._is_settled(chunk):
+                bounds[at : at + len(chunk)] = [s.high for s in chunk]
+            else:
+                reply = self._ask(chunk, at, hint)
+                if reply is None or self._best is None:
+                    proven = False
+                    break
+                proven = proven and reply.status == "OPTIMAL"
+                bounds[at : at + len(chunk)] = self._split(chunk, reply)
+            for s in chunk:
+                self._floors.append((s.terms.vars, s.terms.coefs, s.terms.value(self._best)))
+            at += len(chunk)
+        return Found(self._best, bounds, proven, self._detail)
+
+    def _is_settled(self, chunk: Sequence[Stage]) -> bool:
+        assert self._best is not None
+        return all(s.terms.value(self._best) == s.high for s in chunk)
+
+    def _chunk(self, at: int) -> list[Stage]:
+        chunk, reach = [self._stages[at]], self._stages[at].range + 1
+        for s in self._stages[at + 1 :]:
+            reach *= s.range + 1
+            if reach > MERGE_RANGE:
+                break
+            chunk.append(s)
+        return chunk
+
+    def _ask(self, chunk: Sequence[Stage], at: int, hint: Sequence[int] | None) -> Reply | None:
+        """Solve a chunk; None where no time is left or the solver cannot be used further."""
+        left = self._clock.left()
+        if left is not None and left <= 0.002:
+            self._detail = self._detail or "out of time"
+            return None
+        last = at + len(chunk) >= len(self._stages)
+        limit = None if left is None else max(0.002, left if last else left * 0.6)
+        weights = _weights(chunk)
+        goal = goal_of(
+            (w * c, v)  # type: ignore[misc]
+            for s, w in zip(chunk, weights, strict=True)
+            for v, c in zip(s.terms.vars, s.terms.coefs, strict=True)
+        )
+        start = self._best if self._best is not None else hint
+        reply = self._process.solve(
+            self._model, goal, self._floors, start, parameters_of(self._config), limit
+        )
         if reply.values is not None:
-            best = reply.values
-        elif reply.status == "KILLED":
-            detail = reply.detail
-        optimal = reply.status == "OPTIMAL"
-        proven = proven and optimal
-        if best is None:
-            results += [_unsolved(s, None) for s in (*chunk, *waiting)]
-            break
-        results += _read(chunk, reply, best, optimal)
-        for s in chunk:
-            floors.append((s.terms.vars, s.terms.coefs, s.terms.value(best)))
-    return Found(best, results, proven, detail)
+            self._best = reply.values
+        if reply.status in ("INFEASIBLE", "INVALID", "KILLED"):
+            # A known solution makes "infeasible" the solver's fault, never the plan's.
+            self._detail = reply.detail or f"the solver answered {reply.status}"
+            return reply if reply.values is not None else None
+        return reply
+
+    def _split(self, chunk: Sequence[Stage], reply: Reply) -> list[int | None]:
+        """Split a merged bound: an earlier stage's bound is what the sum allows it at most."""
+        assert self._best is not None
+        values = [s.terms.value(self._best) for s in chunk]
+        if reply.status == "OPTIMAL":
+            return list(values)
+        weights = _weights(chunk)
+        out: list[int | None] = []
+        rest = reply.bound
+        for i, (s, w) in enumerate(zip(chunk, weights, strict=True)):
+            if rest is None:
+                out.append(None)
+                continue
+            least = sum(t.low * x for t, x in zip(chunk[i + 1 :], weights[i + 1 :], strict=True))
+            bound = min(s.high, (rest - least) // w)
+            out.append(bound)
+            rest = rest - w * values[i] if bound == values[i] else None
+        return out
 
 
-def _next_chunk(waiting: Sequence[_Stage]) -> list[_Stage]:
-    chunk, reach = [waiting[0]], waiting[0].range + 1
-    for s in waiting[1:]:
-        reach *= s.range + 1
-        if reach > MERGE_RANGE:
-            break
-        chunk.append(s)
-    return chunk
-
-
-def _weights(chunk: Sequence[_Stage]) -> list[int]:
+def _weights(chunk: Sequence[Stage]) -> list[int]:
     weights = [1] * len(chunk)
     for i in range(len(chunk) - 2, -1, -1):
         weights[i] = weights[i + 1] * (chunk[i + 1].range + 1)
     return weights
-
-
-def _ask(
-    model: Linear,
-    chunk: Sequence[_Stage],
-    floors: Sequence[Floor],
-    hint: Sequence[int] | None,
-    process: SolverProcess,
-    config: Config,
-    limit_s: float | None,
-) -> Reply:
-    weights = _weights(chunk)
-    goal = goal_of(
-        (w * c, v)
-        for s, w in zip(chunk, weights)
-        for v, c in zip(s.terms.vars, s.terms.coefs)  # type: ignore[misc]
-    )
-    return process.solve(model, goal, floors, hint, parameters_of(config), limit_s)
 
 
 def parameters_of(config: Config) -> dict[str, Any]:
@@ -176,40 +174,4 @@ def parameters_of(config: Config) -> dict[str, Any]:
     }
     if config.deterministic:
         out["max_deterministic_time"] = config.budget_ms / 1000.0
-    return out
-
-
-def _signed(s: _Stage, value: int) -> int:
-    return value if s.goal.sense == "max" else -value
-
-
-def _unsolved(s: _Stage, best: Sequence[int] | None) -> TierResult:
-    return TierResult(s.goal, _signed(s, s.terms.value(best)) if best is not None else 0, None)
-
-
-def _read(
-    chunk: Sequence[_Stage], reply: Reply, best: Sequence[int], optimal: bool
-) -> list[TierResult]:
-    """Split a merged bound: an earlier tier's bound is what the sum allows it at most."""
-    out: list[TierResult] = []
-    rest = reply.bound
-    exact = True
-    for s, w in zip(chunk, _weights(chunk), strict=True):
-        value = s.terms.value(best)
-        if optimal:
-            out.append(TierResult(s.goal, _signed(s, value), _signed(s, value)))
-            continue
-        bound: int | None = None
-        if rest is not None and exact:
-            # Everything after this tier adds at least its lows.
-            later = chunk[chunk.index(s) + 1 :]
-            least = sum(
-                t.low * wt for t, wt in zip(later, _weights(chunk)[len(chunk) - len(later) :])
-            )
-            bound = min(s.high, (rest - least) // w)
-            exact = bound == value
-            rest -= w * value
-        out.append(
-            TierResult(s.goal, _signed(s, value), None if bound is None else _signed(s, bound))
-        )
     return out
