@@ -1,0 +1,272 @@
+"""An exchange: a plan without S and with g, everything else staying where it is, if that is legal."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..models import GroupKey, NodeName, Pod, PodKey, Violation
+from .api import Constraint
+from .evictable import evictable, given_up
+from .fitting import Field
+from .ledger import Matrix
+from .members import Standing
+from .outcome import Outcome
+from .preemption import Rights
+from .scene import Scene
+
+Way = Literal["starting", "starting elastic", "running", "running elastic"]
+
+
+@dataclass(frozen=True, slots=True)
+class Giver:
+    """One thing that may give way: a starting group, a starting elastic pod, or running work."""
+
+    way: Way
+    group: GroupKey
+    pods: tuple[Pod, ...]
+
+    @property
+    def starts(self) -> bool:
+        return self.way.startswith("starting")
+
+    def __str__(self) -> str:
+        if self.way in ("starting", "running"):
+            return f"{self.way} group {self.group}"
+        return f"{self.way} pod {self.pods[0].key}"
+
+
+def verify(outcome: Outcome) -> list[Violation]:
+    """Ask every rule's plain-Python half about a plan."""
+    return [v for r in outcome.scene.rules if isinstance(r, Constraint) for v in r.check(outcome)]
+
+
+def is_legal(outcome: Outcome) -> bool:
+    """Say whether no rule objects; stops at the first that does."""
+    for rule in outcome.scene.rules:
+        if isinstance(rule, Constraint):
+            for _ in rule.check(outcome):
+                return False
+    return True
+
+
+def starters(outcome: Outcome) -> list[Giver]:
+    """Return what starts in a plan: groups with all that they start, and single elastic pods."""
+    out: list[Giver] = []
+    for key, pods in sorted(outcome.started.items()):
+        m = outcome.scene.roster[key]
+        if m.standing is not Standing.WHOLE:
+            out.append(Giver("starting", key, pods))
+        ranked = [p for p in m.pending if p.key in {q.key for q in pods}]
+        for p in reversed(ranked):
+            rest = [q for q in outcome.after(key) if q.key != p.key]
+            if m.is_whole(rest):
+                out.append(Giver("starting elastic", key, (p,)))
+    return out
+
+
+def runners(outcome: Outcome) -> list[Giver]:
+    """Return running work that could leave: whole groups, and single pods of groups that stay."""
+    scene = outcome.scene
+    out: list[Giver] = []
+    for m in scene.roster.values():
+        kept = outcome.kept(m.key)
+        if not kept or given_up(scene, m) or m.key in outcome.started:
+            continue
+        if all(evictable(scene, p) for p in kept):
+            out.append(Giver("running", m.key, kept))
+        for p in reversed(kept):
+            rest = [q for q in kept if q.key != p.key]
+            if evictable(scene, p) and rest and m.is_whole(rest):
+                out.append(Giver("running elastic", m.key, (p,)))
+    return out
+
+
+def exchange(outcome: Outcome, group: GroupKey, givers: Sequence[Giver]) -> Outcome | None:
+    """Return the plan without the givers and with the group (or one more member), if it is legal."""
+    scene = outcome.scene
+    m = scene.roster[group]
+    places = dict(outcome.places)
+    evicted = set(outcome.evicted)
+    for g in givers:
+        for p in g.pods:
+            if g.starts:
+                places.pop(p.key, None)
+            else:
+                evicted.add(p.key)
+    if given_up(scene, m):
+        evicted -= {p.key for p in m.running}
+    base = Outcome(scene, places, evicted, bound=())
+    for pods in wanted(base, group):
+        found = _place(base, group, pods)
+        if found is not None:
+            return found
+    return None
+
+
+def wanted(outcome: Outcome, group: GroupKey) -> list[list[Pod]]:
+    """Return what the group would start next: its minimum in one choice or another, or one pod."""
+    m = outcome.scene.roster[group]
+    pending = [p for p in m.pending if p.key not in outcome.places]
+    running = [*outcome.kept(group)]
+    started = list(outcome.started.get(group, ()))
+    if m.is_whole([*running, *started]) and (running or started):
+        kinds: dict[object, Pod] = {}
+        for p in pending:
+            kinds.setdefault((p.role, p.spec), p)
+        return [[p] for p in kinds.values()]
+    pool = [*running, *started, *pending]
+    chosen = [p for p in m.split(pool)[0] if p.key in {q.key for q in pending}]
+    out = [chosen]
+    usable = [p for p in pending if outcome.scene.mask(p).any()]
+    if len(usable) < len(pending) and m.is_whole([*running, *started, *usable]):
+        other = m.split([*running, *started, *usable])[0]
+        out.append([p for p in other if p.key in {q.key for q in usable}])
+    if m.need > sum(m.role_need.values()):
+        out += _other_choices(m.role_need, pending, len(chosen), chosen)
+    return [c for c in out if c]
+
+
+def _other_choices(
+    role_need: Mapping[str, int], pending: Sequence[Pod], size: int, chosen: Sequence[Pod]
+) -> list[list[Pod]]:
+    """Other members that could form the minimum: the same roles' needs, the rest by size."""
+    kinds = {(p.role, p.spec) for p in pending}
+    if len(kinds) < 2:
+        return []
+    needed: list[Pod] = []
+    left = dict(role_need)
+    for p in pending:
+        if left.get(p.role, 0) > 0:
+            left[p.role] -= 1
+            needed.append(p)
+    keys = {p.key for p in needed}
+    rest = [p for p in pending if p.key not in keys]
+    out = []
+    for kind in sorted(kinds, key=lambda k: (k[0], sorted(k[1].requests.items()))):
+        ordered = sorted(rest, key=lambda p: (p.role, p.spec) != kind)
+        pick = [*needed, *ordered][:size]
+        if {p.key for p in pick} != {p.key for p in chosen}:
+            out.append(pick)
+    return out
+
+
+def room_of(outcome: Outcome) -> Matrix:
+    """Return what is free after the plan, one row a node."""
+    scene = outcome.scene
+    room = scene.room_later.copy()
+    for p, i in scene.holders:
+        if p.key in outcome.evicted:
+            room[i] = room[i] + scene.row(p)
+    for p, i in outcome.new_pods:
+        room[i] = room[i] - scene.row(p)
+    return room
+
+
+def _place(base: Outcome, group: GroupKey, pods: Sequence[Pod]) -> Outcome | None:
+    scene = base.scene
+    world = scene.world(base.evicted)
+    world.present.extend(base.new_pods)
+    room = room_of(base)
+    legal: Outcome | None = None
+    for limited in (True, False) if base.evicted else (False,):
+        usable = _own_room(base, group, room) if limited else room
+        fit = Field(scene, usable, world).place(pods)
+        if fit.places is None:
+            continue
+        legal = _legal_with(base, group, fit.places)
+        if legal is not None:
+            return legal
+    return legal
+
+
+def _legal_with(base: Outcome, group: GroupKey, more: Mapping[PodKey, NodeName]) -> Outcome | None:
+    scene = base.scene
+    places = {**base.places, **more}
+    evicted = set(base.evicted)
+    full = Outcome(scene, places, evicted, bound=())
+    if is_legal(full):
+        return full
+    spared = spare(full)
+    if spared is not None and group in spared.started and is_legal(spared):
+        return spared
+    return None
+
+
+def spare(outcome: Outcome) -> Outcome | None:
+    """Take back evictions that no starting group has a right to (any more)."""
+    if not outcome.losses:
+        return None
+    scene = outcome.scene
+    rights = Rights(outcome)
+    evicted = set(outcome.evicted)
+    for key, pods in outcome.losses.items():
+        m = scene.roster[key]
+        if given_up(scene, m) and key not in outcome.started:
+            continue
+        if not any(rights.may(g, key) for g in outcome.started):
+            evicted -= {p.key for p in pods}
+    if evicted == set(outcome.evicted):
+        return None
+    return Outcome(scene, outcome.places, evicted, bound=())
+
+
+def _own_room(base: Outcome, group: GroupKey, room: Matrix) -> Matrix:
+    """Return the room that the group may use: freed room only where it has a right to it."""
+    scene = base.scene
+    after = Outcome(
+        scene,
+        {**base.places, **{p.key: scene.nodes[0].name for p in scene.roster[group].first}},
+        base.evicted,
+        bound=(),
+    )
+    rights = Rights(after)
+    out = room.copy()
+    freed: dict[int, Matrix] = {}
+    for p, i in scene.holders:
+        if p.key in base.evicted and p.group is not None:
+            m = scene.roster[p.group]
+            if not given_up(scene, m) and not rights.may(group, p.group):
+                row = scene.row(p)
+                freed[i] = freed[i] + row if i in freed else row
+    for i, row in freed.items():
+        out[i] = np.minimum(out[i], np.maximum(out[i] - row, scene.room_later[i] - 0))
+        out[i] = np.minimum(out[i], np.maximum(scene.room_later[i], 0))
+    return out
+
+
+def smallest(
+    outcome: Outcome, group: GroupKey, pool: Sequence[Giver]
+) -> tuple[tuple[Giver, ...], Outcome] | None:
+    """Return a minimal part of the pool that makes room for the group, and the plan it leads to.
+
+    The pool's first members are the first to give way; none of the result could stay.
+    """
+    chosen = _distinct(pool)
+    found = exchange(outcome, group, chosen)
+    if found is None:
+        return None
+    for giver in reversed(list(chosen)):
+        fewer = [g for g in chosen if g is not giver]
+        tried = exchange(outcome, group, fewer)
+        if tried is not None:
+            chosen, found = fewer, tried
+    return tuple(chosen), found
+
+
+def _distinct(pool: Iterable[Giver]) -> list[Giver]:
+    """Leave out single pods of groups that are in the pool as a whole."""
+    pool = list(pool)
+    whole = {g.group for g in pool if g.way in ("starting", "running")}
+    return [g for g in pool if g.way in ("starting", "running") or g.group not in whole]
+
+
+def rights_for(scene: Scene, outcome: Outcome, group: GroupKey) -> dict[GroupKey, str]:
+    """Return to which running groups the group has a right, as things are."""
+    rights = Rights(outcome)
+    return {
+        m.key: kind
+        for m in scene.roster.values()
+        if m.running and m.key != group and (kind := rights.may(group, m.key, 1))
+    }

@@ -1,0 +1,308 @@
+"""The order list: objections that a good plan does not draw (docs/design/order.md, section 5).
+
+An objection (g, S): the plan without S and with g is legal, and g has the better claim. It counts
+only if the plan it leads to stands against objections of items below its own.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ..models import Group, GroupKey, QueueName
+from .evictable import given_up, victim_priority
+from .exchange import Giver, exchange, is_legal, runners, smallest, starters
+from .members import Standing
+from .outcome import Outcome
+from .standing import Places, standing_of
+
+ITEMS = {
+    1: "broken gang",
+    2: "dues and entitlements",
+    3: "priority",
+    4: "fair surplus",
+    5: "age",
+    6: "minimum before surplus",
+    7: "idle capacity",
+    8: "needless harm",
+}
+
+
+@dataclass(frozen=True)
+class Objection:
+    """Group ``group`` objects by an item of the list: these should give way to it."""
+
+    item: int
+    group: GroupKey
+    gives_way: tuple[Giver, ...]
+    leads_to: Outcome
+
+    def __str__(self) -> str:
+        who = ", ".join(map(str, self.gives_way)) or "nobody"
+        return f"item {self.item} ({ITEMS[self.item]}): {who} should give way to {self.group}"
+
+
+def objections(outcome: Outcome, most: int = 10**9) -> Iterator[Objection]:
+    """Yield the objections that count, the lowest items first; stops after ``most`` trials.
+
+    Item 8 is looked at only where there is no other.
+    """
+    judge = _Judge(most)
+    found = False
+    for item in range(1, 8):
+        for o in judge.of_item(outcome, item):
+            if judge.stands(o):
+                found = True
+                yield o
+    if not found:
+        yield from judge.needless(outcome)
+
+
+def first_objection(outcome: Outcome, most: int = 10**9) -> Objection | None:
+    """Return the objection to follow: the first of the lowest item."""
+    return next(objections(outcome, most), None)
+
+
+class _Judge:
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    # Who objects
+
+    def of_item(self, outcome: Outcome, item: int) -> Iterator[Objection]:
+        rules: dict[int, Callable[[Outcome, Group], Iterable[tuple[Sequence[Giver], bool]]]] = {
+            1: self._broken, 2: self._dues, 3: self._priority, 4: self._surplus, 5: self._age,
+            6: self._elastic, 7: self._idle,
+        }  # fmt: skip
+        for group in self._seekers(outcome):
+            if item == 1 and outcome.scene.roster[group.key].standing is not Standing.BROKEN:
+                continue
+            yield from self._objections(outcome, item, group, rules[item])
+
+    def _objections(
+        self,
+        outcome: Outcome,
+        item: int,
+        group: Group,
+        pools: Callable[[Outcome, Group], Iterable[tuple[Sequence[Giver], bool]]],
+    ) -> Iterator[Objection]:
+        for pool, exactly in pools(outcome, group):
+            if self._left <= 0:
+                return
+            self._left -= 1
+            if not pool and item != 7:
+                continue
+            if exactly:
+                tried = exchange(outcome, group.key, pool)
+                result = None if tried is None else (tuple(pool), tried)
+            else:
+                result = smallest(outcome, group.key, pool)
+            if result is None:
+                continue
+            gives_way, after = result
+            if (item == 7) == (not gives_way) and self._holds(
+                item, outcome, after, group, gives_way
+            ):
+                yield Objection(item, group.key, gives_way, after)
+                if item == 7 or not exactly:
+                    break
+
+    @staticmethod
+    def _seekers(outcome: Outcome) -> list[Group]:
+        """Return groups that are held or lack members, though they could run."""
+        scene = outcome.scene
+        could = standing_of(scene).could_run
+        out = []
+        for m in scene.roster.values():
+            lacking = any(p.key not in outcome.places for p in m.pending)
+            leaving = m.key in outcome.losses and not given_up(scene, m)
+            if lacking and could[m.key] and not leaving:
+                out.append(m.group)
+        return sorted(out, key=lambda g: (-g.priority, g.created_s, g.key))
+
+    # What would give way, the first to go first
+
+    def _broken(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
+        yield self._ranked(o, [s for s in starters(o) if s.group != g.key]), False
+        yield self._ranked(o, [*(s for s in starters(o) if s.group != g.key), *runners(o)]), False
+
+    def _dues(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
+        scene = o.scene
+        places = Places(standing_of(scene), o)
+        new_out = [
+            s
+            for s in starters(o)
+            if s.group != g.key
+            and scene.snapshot.group(s.group).queue != g.queue
+            and self._is_out(o, places, s, g)
+        ]
+        own = [
+            s
+            for s in (*starters(o), *runners(o))
+            if scene.snapshot.group(s.group).queue == g.queue
+            and self._priority_of(o, s) < g.priority
+        ]
+        others = [r for r in runners(o) if scene.snapshot.group(r.group).queue != g.queue]
+        yield self._ranked(o, new_out), False
+        yield self._ranked(o, [*new_out, *others]), False
+        yield self._ranked(o, [*new_out, *others, *own]), False
+        yield self._ranked(o, [*new_out, *own]), False
+
+    def _priority(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
+        scene = o.scene
+        everywhere = scene.config.priority_everywhere
+        lower = [
+            s
+            for s in (*starters(o), *runners(o))
+            if s.group != g.key
+            and self._priority_of(o, s) < g.priority
+            and (scene.snapshot.group(s.group).queue == g.queue or (everywhere and s.starts))
+        ]
+        yield self._ranked(o, [s for s in lower if s.starts]), False
+        yield self._ranked(o, lower), False
+
+    def _surplus(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
+        scene = o.scene
+        places = Places(standing_of(scene), o)
+        by_branch: dict[QueueName, list[Giver]] = {}
+        for s in starters(o):
+            queue = scene.snapshot.group(s.group).queue
+            _, theirs = scene.tree.apart(g.queue, queue)
+            if s.group != g.key and theirs and self._is_out(o, places, s, g):
+                by_branch.setdefault(theirs[-1], []).append(s)
+        for _, pool in sorted(by_branch.items()):
+            ranked = self._ranked(o, pool)
+            for n in range(1, len(ranked) + 1):
+                yield ranked[:n], False
+            for s in ranked:
+                yield [s], True
+
+    def _age(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
+        m = o.scene.roster[g.key]
+        kind = sorted((p.role, id(p.spec)) for p in m.pending)
+        for s in starters(o):
+            other = o.scene.roster[s.group]
+            twin = (
+                s.way == "starting"
+                and s.group != g.key
+                and m.standing is Standing.NEW
+                and other.standing is Standing.NEW
+                and g.key not in o.started
+                and other.group.queue == g.queue
+                and other.group.priority == g.priority
+                and (other.need, dict(other.role_need)) == (m.need, dict(m.role_need))
+                and other.group.created_s > g.created_s
+                and sorted((p.role, id(p.spec)) for p in other.pending) == kind
+            )
+            if twin:
+                yield [s], True
+
+    def _elastic(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
+        if o.scene.roster[g.key].standing is not Standing.NEW or g.key in o.started:
+            return
+        pool = [
+            s
+            for s in starters(o)
+            if s.way == "starting elastic"
+            and o.scene.snapshot.group(s.group).queue == g.queue
+            and o.scene.snapshot.group(s.group).priority <= g.priority
+        ]
+        yield self._ranked(o, pool), False
+
+    def _idle(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
+        yield (), True
+
+    # Conditions
+
+    def _holds(
+        self, item: int, before: Outcome, after: Outcome, g: Group, gives_way: Sequence[Giver]
+    ) -> bool:
+        if item == 2:
+            queue = before.scene.snapshot.group
+            other = any(queue(s.group).queue != g.queue for s in gives_way)
+            return other and self._is_in(before, after, g)
+        if item == 4:
+            return self._is_poorer(before, after, g, gives_way)
+        return True
+
+    @staticmethod
+    def _is_in(before: Outcome, after: Outcome, g: Group) -> bool:
+        """Say whether what the group starts more in the changed plan is in."""
+        places = Places(standing_of(after.scene), after)
+        fresh = [p for p in after.started[g.key] if p.key not in before.places]
+        return all(places.of_pod(p.key).is_in for p in fresh)
+
+    @staticmethod
+    def _is_out(o: Outcome, places: Places, s: Giver, g: Group) -> bool:
+        """Say whether what starts is out at its branch, seen from the group's queue."""
+        queue = o.scene.snapshot.group(s.group).queue
+        _, theirs = o.scene.tree.apart(g.queue, queue)
+        if not theirs:
+            return False
+        if s.way == "starting":
+            items = [i for i in places.items_of_group[s.group] if i.kind == "minimum"]
+            return all(theirs[-1] in places.of_item[i.id].out_at for i in items)
+        return theirs[-1] in places.of_pod(s.pods[0].key).out_at
+
+    @staticmethod
+    def _is_poorer(before: Outcome, after: Outcome, g: Group, gives_way: Sequence[Giver]) -> bool:
+        scene = before.scene
+        table = standing_of(scene)
+
+        def share(outcome: Outcome, queue: QueueName) -> tuple[int, Fraction]:
+            use = [int(v) for v in outcome.use_after[queue]]
+            value = table.share(use)
+            weight = scene.tree.queues[queue].weight
+            if not weight:
+                return (1 if value else 0, Fraction(0))
+            return (0, value / weight)
+
+        mine, theirs = scene.tree.apart(g.queue, scene.snapshot.group(gives_way[0].group).queue)
+        return share(after, theirs[-1]) > share(before, mine[-1])
+
+    @staticmethod
+    def _priority_of(o: Outcome, s: Giver) -> int:
+        m = o.scene.roster[s.group]
+        return m.group.priority if s.starts else victim_priority(m)
+
+    def _ranked(self, o: Outcome, pool: Sequence[Giver]) -> list[Giver]:
+        """Order a pool: out before in, lowest priority, elastic, new, youngest first."""
+        places = Places(standing_of(o.scene), o)
+
+        def key(s: Giver) -> tuple[object, ...]:
+            m = o.scene.roster[s.group]
+            items = [places.item_of_pod[p.key] for p in s.pods if p.key in places.item_of_pod]
+            inside = all(places.of_item[i.id].is_in for i in items)
+            return (
+                inside, self._priority_of(o, s), "elastic" not in s.way, not s.starts,
+                -m.group.created_s, s.group, s.pods[0].key,
+            )  # fmt: skip
+
+        return sorted(pool, key=key)
+
+    # What counts
+
+    def stands(self, o: Objection) -> bool:
+        """Say whether no earlier item rightly objects to what the objection starts."""
+        for item in range(1, o.item):
+            for against in self.of_item(o.leads_to, item):
+                hits = any(s.group == o.group and s.starts for s in against.gives_way)
+                if hits and self.stands(against):
+                    return False
+        return True
+
+    # Needless harm
+
+    def needless(self, outcome: Outcome) -> Iterator[Objection]:
+        """Yield victims that could stay while everything starts where it starts."""
+        scene = outcome.scene
+        for key, pods in sorted(outcome.losses.items()):
+            m = scene.roster[key]
+            if given_up(scene, m):
+                continue
+            trials = [pods] + [(p,) for p in pods if len(pods) > 1]
+            for saved in trials:
+                left = outcome.evicted - {p.key for p in saved}
+                fewer = Outcome(scene, outcome.places, left, bound=())
+                if is_legal(fewer):
+                    yield Objection(8, key, (), fewer)
+                    break
