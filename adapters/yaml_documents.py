@@ -36,10 +36,8 @@ DEEPEST = 200
 """Levels of nesting in one document."""
 
 _TAG = "tag:yaml.org,2002:"
-_KNOWN_TAGS = frozenset(
-    _TAG + tag
-    for tag in "str int float bool null map seq set omap pairs binary timestamp merge value".split()
-)
+_SCALAR_TAGS = ("str", "int", "float", "bool", "null", "binary", "timestamp", "merge", "value")
+_KNOWN_TAGS = frozenset(_TAG + t for t in (*_SCALAR_TAGS, "map", "seq", "set", "omap", "pairs"))
 _MERGE = "<<"
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _TRUE = frozenset(("yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"))

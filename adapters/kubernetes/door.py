@@ -136,10 +136,13 @@ def _drafts(objects: Objects, ledger: Ledger) -> list[Draft]:
 
 def _queue_names(objects: Objects, world: World) -> QueueNames:
     elastic = [t for api in _ELASTIC for t in objects.of(api, "ElasticQuota")]
-    local = [
-        (t.namespace, t.name, (t.body.spec or LocalQueueSpec()).cluster_queue or t.name)
-        for t in objects.of("kueue.x-k8s.io", "LocalQueue")
-    ]
+    local: list[tuple[str, str, str]] = []
+    for t in objects.of("kueue.x-k8s.io", "LocalQueue"):
+        spec = t.body.spec or LocalQueueSpec()
+        local.append((t.namespace, t.name, spec.cluster_queue or t.name))
+        if spec.stop_policy in ("Hold", "HoldAndDrain"):
+            said = "is not used yet; stop the ClusterQueue to hold its pods"
+            world.ledger.warn(t.title, "spec.stopPolicy", said)
     return QueueNames(world, elastic, local, world.options.queues_from)
 
 

@@ -164,9 +164,9 @@ class Grouping:
 
     def _free(self, namespace: str, kind: str, name: str) -> str:
         """Return a group name that no other group has; ``/`` is in no object's name."""
-        if f"{namespace}/{name}" not in self._groups:
-            return name
-        return f"{kind}/{name}"
+        while f"{namespace}/{name}" in self._groups:
+            name = f"{kind}/{name}"
+        return name
 
     def _is_ours(self, key: str, members: Members) -> bool:
         """Say whether the group is ours: it has our pods, or none yet and is Volcano's."""

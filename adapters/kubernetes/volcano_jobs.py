@@ -60,6 +60,7 @@ def expand(
     groups of Volcano by (namespace, name).
     """
     out = Expansion([], [], {})
+    existing = set(existing)
     for job in sorted(jobs, key=lambda j: j.key):
         body: VolcanoJob = job.body
         spec = body.spec or JobSpec()
@@ -81,6 +82,7 @@ def expand(
             out.drafts.append(draft)
         out.aliases.update({(job.namespace, n): draft for n in names})
         out.pods.extend(missing)
+        existing.update(p.key for p in missing)  # of two jobs that make one name, the first has it
     return out
 
 

@@ -67,9 +67,16 @@ def test_the_object_of_the_root_is_no_queue() -> None:
 
 
 def test_parts_that_are_not_used_are_said_once() -> None:
-    world = snapshot(queue("a", affinity={"nodeGroupAffinity": {}}, dequeueStrategy="fifo"))
+    meta = {"annotations": {"volcano.sh/hierarchy": "root/a"}}
+    world = snapshot(
+        queue("a", affinity={"nodeGroupAffinity": {}}, dequeueStrategy="fifo", meta=meta)
+    )
 
-    assert [w.path for w in world.warnings] == ["spec.affinity", "spec.dequeueStrategy"]
+    assert [w.path for w in world.warnings] == [
+        'metadata.annotations["volcano.sh/hierarchy"]',
+        "spec.affinity",
+        "spec.dequeueStrategy",
+    ]
 
 
 def test_queues_on_a_cycle_are_held_and_cut_out() -> None:

@@ -95,6 +95,18 @@ def test_a_bad_pod_is_not_created_a_second_time() -> None:
     assert [r.object for r in world.rejected] == ["Pod default/train-w-0"]
 
 
+def test_of_two_jobs_that_make_one_pod_name_the_first_has_it() -> None:
+    first, second = job(task("b-c", 2)), job(task("c", 2))
+    first["metadata"]["name"], second["metadata"]["name"] = "a", "a-b"
+
+    world = snapshot(second, first)
+
+    assert {p.name: p.group for p in world.pods} == {
+        "a-b-c-0": "default/a",
+        "a-b-c-1": "default/a",
+    }
+
+
 def test_minima_of_tasks_and_job() -> None:
     given = snapshot(job(task("m", 1), task("w", 4, minAvailable=2), minAvailable=3))
     fewer = snapshot(job(task("w", 4), minAvailable=1))
