@@ -1,6 +1,8 @@
 """Which running work may be evicted at all."""
 
-from ..models import Pod, PodState
+from weakref import WeakKeyDictionary
+
+from ..models import GroupKey, Pod, PodState
 from .members import Members, Standing
 from .scene import Scene
 
@@ -24,9 +26,29 @@ def grace_is_over(members: Members, taken_at_s: int, grace_s: int) -> bool:
 
 def given_up(scene: Scene, m: Members) -> bool:
     """Say whether the group is broken and past its grace: it goes unless it is completed."""
-    return m.standing is Standing.BROKEN and grace_is_over(
-        m, scene.snapshot.taken_at_s, scene.config.grace_s
-    )
+    return m.standing is Standing.BROKEN and m.key in _given_up(scene)
+
+
+_MEMO: "WeakKeyDictionary[Scene, frozenset[GroupKey]]" = WeakKeyDictionary()
+
+
+def _given_up(scene: Scene) -> frozenset[GroupKey]:
+    """Return the broken groups past their grace, as far as budgets bear it, in order of their keys."""
+    if scene not in _MEMO:
+        left = {b.key: b.allowed for b in scene.snapshot.budgets}
+        out: list[GroupKey] = []
+        for m in scene.roster.values():
+            over = grace_is_over(m, scene.snapshot.taken_at_s, scene.config.grace_s)
+            if m.standing is not Standing.BROKEN or not over or any(p.critical for p in m.running):
+                continue
+            cost = {
+                b.key: sum(b.covers(p) for p in m.running) for b in scene.snapshot.budgets
+            }
+            if all(n <= left[k] for k, n in cost.items()):
+                left = {k: left[k] - n for k, n in cost.items()}
+                out.append(m.key)
+        _MEMO[scene] = frozenset(out)
+    return _MEMO[scene]
 
 
 def victim_priority(m: Members) -> int:

@@ -119,9 +119,11 @@ class Gang:
             mine = [(1, board.lost(u)) for u in units if u.sample.role == role]
             spare = max(0, running[role] - n) if v.surplus else 0
             board.at_most([*mine, (-total, gone)], spare, self.name, f"{label} {role}")
-        for t in board.types:
-            if any(m.key == v.members.key for m in t.members):
-                self._either(board, t, index)
+        own = [t for t in board.types if any(m.key == v.members.key for m in t.members)]
+        for t in own:
+            self._either(board, t, index)
+        if v.given_up and not any(board.started(t) is not None for t in own):
+            board.at_most([(-1, gone)], -1, self.name, label)
 
     def _either(self, board: "Board", t: "GroupType", index: int) -> None:
         """A group does not start pods and lose pods at once; a broken one is completed or goes."""

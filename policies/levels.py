@@ -26,6 +26,8 @@ class Level:
     """Negated, so that the higher sorts first."""
     priority: int = 0
     """Negated."""
+    elastic: bool = False
+    """Elastic members come after minima of the same place."""
 
 
 @dataclass(frozen=True, slots=True)

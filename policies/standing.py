@@ -430,16 +430,14 @@ def walk(
     fills: dict[tuple[GroupKey, str, int], Fraction] = {}
     walked: dict[QueueName, list[_Entry]] = {}
     for q in reversed(scene.tree.downwards):
-        leaf = scene.tree.is_leaf(q)
         entries: list[_Entry] = []
-        if leaf:
-            of = of_leaf.get(q, ())
-            for item, turn in zip(of, _turns(scene, q, of), strict=True):
-                row = tuple(int(v) for v in scene.rows(item.pods))
-                entries.append((False, Fraction(0), leaf_key(item, turn), item, row))
-        else:
-            for child in scene.tree.children[q]:
-                entries.extend(walked[child])
+        # Work may still run in a queue that has been given children since.
+        of = of_leaf.get(q, ())
+        for item, turn in zip(of, _turns(scene, q, of), strict=True):
+            row = tuple(int(v) for v in scene.rows(item.pods))
+            entries.append((False, Fraction(0), leaf_key(item, turn), item, row))
+        for child in scene.tree.children.get(q, ()):
+            entries.extend(walked[child])
         entries.sort(key=lambda e: e[:3])
         walked[q] = []
         prefix = [0] * len(scene.ledger.resources)
@@ -455,7 +453,7 @@ def walk(
                 out_at.setdefault(item.id, set()).add(q)
             if any(prefix[r] > dues[q][r] for r in asked):
                 beyond_at.setdefault(item.id, set()).add(q)
-            if leaf:
+            if item.group.queue == q:
                 fills[item.id] = fill
             walked[q].append((is_out, fill, key, item, row))
     placings = {

@@ -302,9 +302,11 @@ def levels_of(scene: Scene, ranking: Ranking) -> Levels:
         if key in promised:
             part = -1  # what others made room for comes first among its like
         g = scene.snapshot.group(key)
+        single = kind == "elastic"
         if everywhere:
-            return Level(tier, 0, 0, -g.priority)
-        return Level(tier, part, -_queue_priority(scene, g.queue) if tier == 1 else 0, -g.priority)
+            return Level(tier, 0, 0, -g.priority, single)
+        queue = -_queue_priority(scene, g.queue) if tier == 1 else 0
+        return Level(tier, part, queue, -g.priority, single)
 
     for key, pods in firsts.items():
         level = level_of(key, "minimum")

@@ -26,7 +26,10 @@ def reasons_for(outcome: Outcome, key: GroupKey) -> Iterable[Reason]:
     after = outcome.after(key)
     elastic = m.is_whole(after)
     pods = [p for p in m.pending if p.key not in outcome.places]
-    wanted = pods[:1] if elastic else list(m.first)
+    wanted = pods[:1] if elastic or not m.first else list(m.first)
+    if not wanted:
+        gates = sorted({g for p in m.gated for g in p.gates})
+        return [Reason("gates", f"group {key}", f"waits for scheduling gates: {', '.join(gates)}")]
     return [*_quota(outcome, m, wanted), *_nodes(outcome, m, wanted, elastic)] or [
         Reason("order", f"group {key}", "other work comes first")
     ]

@@ -74,32 +74,37 @@ def vector_of(outcome: Outcome, goals: Sequence[Objective]) -> tuple[int, ...]:
     levels = outcome.levels
     assert levels is not None
     victims = victims_of(outcome)
-    rights = Rights(outcome) if victims else None
+    last = _last_claims(outcome, victims)
     out: list[int] = []
     for g in goals:
         if isinstance(g, Work):
             for level in levels.order(g.name):
                 out.append(g.measure_at(outcome, level))
-                claimed = _claimed(outcome, rights, victims, level) if rights is not None else {}
-                out += [-e.measure_of(outcome, claimed) if claimed else 0 for e in EVICTION_COSTS]
+                mine = {v: ps for v, ps in victims.items() if last.get(v) == level}
+                out += [-e.measure_of(outcome, mine) if mine else 0 for e in EVICTION_COSTS]
         elif not any(g is e for e in EVICTION_COSTS):
             value = g.measure(outcome)
             out.append(value if g.sense == "max" else -value)
     return tuple(out)
 
 
-def _claimed(outcome: Outcome, rights: Rights, victims: Victims, level: Level) -> Victims:
-    """Return the victims to which work of the level that starts has a right."""
+def _last_claims(outcome: Outcome, victims: Victims) -> dict[GroupKey, Level]:
+    """Return for each victim the last level of which work starts that has a right to it."""
     levels, roster = outcome.levels, outcome.scene.roster
     assert levels is not None
-    here: list[GroupKey] = []
+    if not victims:
+        return {}
+    rights = Rights(outcome)
+    out: dict[GroupKey, Level] = {}
     for key, pods in outcome.started.items():
-        minimum, elastic = levels.minimum.get(key), levels.elastic.get(key)
         m = roster[key]
-        starts = m.standing is not Standing.WHOLE and minimum is not None
-        more = len(pods) > missing_of(m)
-        if (starts and minimum is not None and minimum.level == level) or (
-            more and elastic is not None and elastic.level == level
-        ):
-            here.append(key)
-    return {v: ps for v, ps in victims.items() if any(rights.may(g, v) for g in here)}
+        minimum, elastic = levels.minimum.get(key), levels.elastic.get(key)
+        mine: list[Level] = []
+        if minimum is not None and m.standing is not Standing.WHOLE:
+            mine.append(minimum.level)
+        if elastic is not None and len(pods) > missing_of(m):
+            mine.append(elastic.level)
+        for v in victims:
+            if mine and rights.may(key, v):
+                out[v] = max(mine) if v not in out else max(out[v], *mine)
+    return out

@@ -5,8 +5,8 @@ Readings of the contract that are fixed here:
 * Members form the minimum in rank order, but running ones before those that a plan starts; what a
   running group has beyond it, also where one role has too many, is elastic.
 * An item was nominated if one of its pods was.
-* The running part of a broken group that the plan does not complete is its minimum; a group that
-  is *given up* has no items: it goes for nobody, so it must push nobody out either.
+* The running part of a broken group that the plan does not complete is its minimum, also where it
+  is given up.
 * With ``within``, the next new item is of the namespace (user) with the lowest dominant share of
   what runs in the leaf and of the new items that stand before it.
 """

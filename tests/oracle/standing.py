@@ -8,8 +8,8 @@ Readings of the contract that are fixed here:
 * A member that fits no node of the emptied cluster alone is passed over when the minimum of a group
   is picked for demand. A running group stays where it is while its missing or elastic members are
   tried; elastic members are tried one after the other, in rank order, and skipped if they fail.
-* A broken group whose grace is over and that could not be completed makes no demand, not even with
-  what runs of it: every plan gives it up, and entitlements would change with it.
+* A broken group whose grace is over and that could not run is *lost*: every plan gives it up. It
+  makes no demand and has no items, else it would push others out of what is theirs afterwards.
 * A due of an inner queue that does not name r is the sum over its children, unlimited if one is.
 * With ``literal_deserved`` a leaf names 0 wherever another queue names r.
 * Limits of queues, and the ban on non-preemptible use beyond ``deserved``, hold for demand as well.
@@ -186,13 +186,13 @@ class Standing:
             return out
         for g, leaf in enumerate(c.queue_of):
             if leaf == q:
-                if not self._is_lost(g):
+                if not self.is_lost(g):
                     out = plus(out, c.sum_of(c.size[i] for i in c.running[g]))
                 out = plus(out, c.sum_of(c.size[i] for i in self.could_run.get(g, ())))
         self.demand[q] = tuple(map(min, out, self.limit[q]))
         return self.demand[q]
 
-    def _is_lost(self, g: int) -> bool:
+    def is_lost(self, g: int) -> bool:
         """Say whether every plan gives the group up."""
         c = self.cluster
         return c.state[g] == BROKEN and c.grace_over[g] and g not in self.could_run
@@ -251,14 +251,13 @@ class Standing:
             below = [x for k in c.children[q] for x in self.row(k, started).values()]
             order = [x for x, _, _ in sorted(below, key=lambda t: (not t[1], t[2], t[0].key))]
         else:
-            gone = self.given_up(started)
             order = leaf_order(
                 c,
                 q,
                 [
                     x
                     for g, leaf in enumerate(c.queue_of)
-                    if leaf == q and not gone & set(c.running[g])
+                    if leaf == q and not self.is_lost(g)
                     for x in items_of(c, g, started & set(c.pending[g]))
                 ],
             )
