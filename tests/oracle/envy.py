@@ -53,7 +53,10 @@ class Objection:
 
 
 def objections(
-    snapshot: Snapshot, config: Config, places: Mapping[str, str], evicted: Collection[str]
+    snapshot: Snapshot,
+    config: Config,
+    places: Mapping[PodKey, NodeName],
+    evicted: Collection[PodKey],
 ) -> list[Objection]:
     """Return every objection that counts against the legal plan, by item.
 
@@ -66,7 +69,10 @@ def objections(
 
 
 def each_objection(
-    snapshot: Snapshot, config: Config, places: Mapping[str, str], evicted: Collection[str]
+    snapshot: Snapshot,
+    config: Config,
+    places: Mapping[PodKey, NodeName],
+    evicted: Collection[PodKey],
 ) -> Iterator[Objection]:
     """Give the objections of :func:`objections` one by one, lowest items first."""
     court = Court(standing_of(snapshot, config))
@@ -82,7 +88,10 @@ def each_objection(
 
 
 def eviction_cost(
-    snapshot: Snapshot, config: Config, places: Mapping[str, str], evicted: Collection[str]
+    snapshot: Snapshot,
+    config: Config,
+    places: Mapping[PodKey, NodeName],
+    evicted: Collection[PodKey],
 ) -> tuple[int, ...]:
     """Return the cost of the plan's evictions, to be compared lexicographically (section 6)."""
     court = Court(standing_of(snapshot, config))

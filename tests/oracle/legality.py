@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from apportion.models import Config, Snapshot
+from apportion.models import Config, NodeName, PodKey, Snapshot
 from oracle.amount import minus
 from oracle.choice import Choice
 from oracle.placing import clashes, place_problems
@@ -10,7 +10,10 @@ from oracle.standing import Standing, standing_of
 
 
 def violations(
-    snapshot: Snapshot, config: Config, places: Mapping[str, str], evicted: Collection[str]
+    snapshot: Snapshot,
+    config: Config,
+    places: Mapping[PodKey, NodeName],
+    evicted: Collection[PodKey],
 ) -> list[str]:
     """Return every broken rule of the plan that starts ``places`` and evicts ``evicted``."""
     standing = standing_of(snapshot, config)
@@ -85,7 +88,7 @@ def _claims_by_clash(choice: Choice, places: Mapping[int, int]) -> Iterator[str]
 
 
 def plan_of(
-    standing: Standing, places: Mapping[str, str], evicted: Collection[str]
+    standing: Standing, places: Mapping[PodKey, NodeName], evicted: Collection[PodKey]
 ) -> tuple[dict[int, int], frozenset[int]]:
     """Translate a plan to indices; it must name things of the snapshot only."""
     c = standing.cluster

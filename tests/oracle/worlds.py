@@ -7,6 +7,7 @@ from typing import Literal
 from apportion.models import (
     Amounts,
     Budget,
+    Config,
     Group,
     GroupKey,
     HostPort,
@@ -20,6 +21,7 @@ from apportion.models import (
     PodTerm,
     Queue,
     QueueName,
+    QueueShare,
     QueueState,
     Reason,
     Requirement,
@@ -29,6 +31,7 @@ from apportion.models import (
     Toleration,
     snapshot_of,
 )
+from apportion.models.config import Within
 
 NOW = 1_000_000
 CPU, GPU = "cpu", "nvidia.com/gpu"
@@ -95,6 +98,18 @@ def world(seed: int, size: Size) -> Snapshot:
         pods=tuple(w.pods),
         budgets=tuple(_budgets(w)),
         nominations=tuple(w.nominations),
+    )
+
+
+def settings(seed: int) -> Config:
+    """Return the configuration for the world of this seed: mostly the defaults."""
+    rng = Random(f"settings {seed}")
+    within: tuple[Within, ...] = ("groups", "groups", "namespaces", "users")
+    queues = {f"q{n}": QueueShare(within=rng.choice(within)) for n in range(4)}
+    return Config(
+        literal_deserved=rng.random() < 0.1,
+        priority_everywhere=rng.random() < 0.1,
+        queues=queues if rng.random() < 0.3 else {},
     )
 
 
