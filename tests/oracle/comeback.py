@@ -11,7 +11,6 @@ budget bears as many more as covered pods start, as many fewer as are evicted.
 """
 
 from collections.abc import Iterator
-from itertools import combinations
 
 from msgspec.structs import replace
 
@@ -83,17 +82,9 @@ def _returns(x: Exchanges, g: int) -> Iterator[frozenset[Piece]]:
         for p in x.running(nothing, g)
         if may_ever_evict(x.standing, g, Victims(p.group, p.pods, p.whole))
     ]
-    found: list[frozenset[Piece]] = []
-    for n in range(1, len(pieces) + 1):
-        for some in combinations(pieces, n):
-            given = frozenset(some)
-            if any(f < given for f in found):
-                continue
-            ways = x.ways(nothing, g, given)
-            if ways:
-                found.append(given)
-            if any(_is_by_right(x, g, given, step) for step in ways):
-                yield given
+    for given in x.minimal_sets(nothing, g, pieces):
+        if any(_is_by_right(x, g, given, step) for step in x.ways(nothing, g, given)):
+            yield given
 
 
 def _is_by_right(x: Exchanges, g: int, given: frozenset[Piece], step: Step) -> bool:

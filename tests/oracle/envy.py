@@ -2,7 +2,7 @@
 
 Readings of the contract that are fixed here:
 
-* "New" is what starts in the plan, except the missing members of a broken group.
+* "New" is what starts in the plan; what completes a broken group never gives way.
 * S is empty only in item 7, also where g completes a broken group.
 * An item of S in another queue is judged out at the branch towards it from g's queue.
 * "At lower priority" compares g's priority with the larger of the group's and its pods'.
@@ -19,7 +19,6 @@ Readings of the contract that are fixed here:
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations
 
 from apportion.models import Config, GroupKey, NodeName, PodKey, Snapshot
 from oracle import comeback
@@ -30,12 +29,11 @@ from oracle.cost import cost_of
 from oracle.exchange import Draft, Exchanges, Piece, Pods, Step
 from oracle.items import dominant
 from oracle.legality import plan_of
-from oracle.search import Oversize, named
+from oracle.search import named
 from oracle.standing import Standing, standing_of
 
 IDLE = 7
 HARM = 8
-SUBSETS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,20 +151,7 @@ class Court:
     ) -> list[frozenset[Piece]]:
         key = (draft, g, pieces)
         if key not in self._minimal:
-            if 2 ** len(pieces) > SUBSETS:
-                raise Oversize(f"{len(pieces)} items might give way to one group")
-            found: list[frozenset[Piece]] = []
-            ordered = sorted(pieces, key=lambda x: (x.group, not x.starts, sorted(x.pods)))
-            for n in range(1, len(ordered) + 1):
-                for some in combinations(ordered, n):
-                    given = frozenset(some)
-                    if any(f < given for f in found):
-                        continue
-                    if _overlap(some):
-                        continue
-                    if self.exchanges.ways(draft, g, given):
-                        found.append(given)
-            self._minimal[key] = found
+            self._minimal[key] = list(self.exchanges.minimal_sets(draft, g, pieces))
         return self._minimal[key]
 
     def _families(self, draft: Draft, g: int, k: int) -> list[list[Piece]]:
@@ -177,7 +162,7 @@ class Court:
         if k == 1:
             if not (minimum and c.state[g] == BROKEN):
                 return []
-            return [[x for x in starting if self._is_new(x)] + self._runners(draft, g)]
+            return [starting + self._runners(draft, g)]
         if k == 2:
             return [
                 [x for x in starting if self._gives_by_due(draft, g, x)] + self._runners(draft, g)
@@ -223,9 +208,6 @@ class Court:
     def _is_lower(self, g: int, x: Piece) -> bool:
         return self._priority(x) < self.cluster.groups[g].priority
 
-    def _is_new(self, x: Piece) -> bool:
-        return x.starts and not (x.whole and self.cluster.state[x.group] == BROKEN)
-
     def _runners(self, draft: Draft, g: int) -> list[Piece]:
         return [
             x
@@ -238,7 +220,7 @@ class Court:
             return self._is_lower(g, x)
         c = self.cluster
         branch = c.branches(c.queue_of[g], c.queue_of[x.group])[1]
-        return self._is_new(x) and not self.standing.is_in_at(branch, x.name, draft.started)
+        return not self.standing.is_in_at(branch, x.name, draft.started)
 
     def _is_younger_twin(self, g: int, x: Piece) -> bool:
         c, h = self.cluster, x.group
@@ -322,13 +304,3 @@ ITEMS = {
     7: "idle capacity",
     8: "needless harm",
 }
-
-
-def _overlap(some: tuple[Piece, ...]) -> bool:
-    """Say whether two pieces share pods: a whole group and a part of it."""
-    seen: set[int] = set()
-    for x in some:
-        if seen & x.pods:
-            return True
-        seen |= x.pods
-    return False

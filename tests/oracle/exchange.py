@@ -2,6 +2,9 @@
 
 Readings of the contract that are fixed here:
 
+* What completes a broken group never gives way.
+* That no proper subset of S suffices is said of its pods: a group does not give way as a whole
+  where some of its elastic members suffice.
 * A held group asks with its minimum only, in any choice of members that is just enough; a group
   that runs or starts asks with one elastic member. A group that the plan evicts whole asks nothing.
 * A started elastic member that gives way may be any started pod of the group that is
@@ -10,18 +13,20 @@ Readings of the contract that are fixed here:
   the objection may lead to. So is each way to place g. One that stands suffices.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
 
 from oracle.choice import Choice, victim_units
-from oracle.cluster import NEW
+from oracle.cluster import BROKEN, NEW
 from oracle.items import MINIMUM, Name, items_of
 from oracle.legality import is_well_placed
 from oracle.placing import spots
+from oracle.search import Oversize
 from oracle.standing import Standing
 
 Pods = frozenset[int]
+SUBSETS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +127,14 @@ class Exchanges:
     # what may give way
 
     def starting(self, draft: Draft, g: int) -> list[Piece]:
-        """Return the starting items of other groups: a group with all it starts, elastic pods."""
+        """Return the new items of other groups: a group with all it starts, elastic pods."""
         c, out = self.cluster, []
         started = draft.started
         for h in sorted({c.group_of[i] for i in started} - {g}):
             mine = started & set(c.pending[h])
             items = items_of(c, h, mine)
-            if any(x.name[1] == MINIMUM and mine & set(x.pods) for x in items):
+            starts = any(x.name[1] == MINIMUM and mine & set(x.pods) for x in items)
+            if starts and c.state[h] != BROKEN:
                 out.append(Piece(h, mine, True, True, (h, MINIMUM)))
             judged = {c.kind[x.name[1]]: x.name for x in items if x.name[1] in mine}
             out += [
@@ -196,6 +202,24 @@ class Exchanges:
         mine = [x for x in given if not x.starts]
         units = {u.pods: u for u in choice.units}
         return all(x.pods in units and choice.right(g, units[x.pods]) for x in mine)
+
+    def minimal_sets(
+        self, draft: Draft, g: int, pieces: Collection[Piece]
+    ) -> Iterator[frozenset[Piece]]:
+        """Give the sets of these pieces that suffice for g, and no part of them does."""
+        if 2 ** len(pieces) > SUBSETS:
+            raise Oversize(f"{len(pieces)} items might give way to one group")
+        ordered = sorted(pieces, key=lambda x: (x.group, not x.starts, sorted(x.pods)))
+        sets = [some for n in range(1, len(ordered) + 1) for some in combinations(ordered, n)]
+        found: list[Pods] = []
+        for some in sorted(sets, key=lambda some: sum(len(x.pods) for x in some)):
+            pods = frozenset(i for x in some for i in x.pods)
+            overlap = len(pods) < sum(len(x.pods) for x in some)
+            if overlap or any(f < pods for f in found):
+                continue
+            if self.ways(draft, g, frozenset(some)):
+                found.append(pods)
+                yield frozenset(some)
 
     def parts_of(self, victims: Pods) -> list[Pods]:
         """Return the sets of pods to which these victims may be cut down, smallest first."""
