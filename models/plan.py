@@ -90,6 +90,9 @@ class SolverRow(Value, frozen=True, omit_defaults=False):
     gap: float | None = None
     """The worst gap of the repair and admission tiers."""
     order_proven: bool = False
+    """The order list (docs/design/order.md) was gone through to its end, and nothing objects."""
+    exchanges: int = 0
+    """How often an objection of the order list was followed after the search."""
     wall_seconds: float | None = None
     seed: int = 1
     detail: str = ""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 from ..models import GroupKey, Pod
 from .cost import age_s, lost_device_seconds
 from .evictable import given_up, victim_priority
-
 from .outcome import Outcome
 from .scene import Scene
 from .standing import items_of, standing_of, walk

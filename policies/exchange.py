@@ -59,10 +59,12 @@ def starters(outcome: Outcome) -> list[Giver]:
         if m.standing is not Standing.WHOLE:
             out.append(Giver("starting", key, pods))
         ranked = [p for p in m.pending if p.key in {q.key for q in pods}]
-        for p in reversed(ranked):
-            rest = [q for q in outcome.after(key) if q.key != p.key]
-            if m.is_whole(rest):
-                out.append(Giver("starting elastic", key, (p,)))
+        elastic = m.split([*outcome.kept(key), *ranked])[1]
+        out += [
+            Giver("starting elastic", key, (p,))
+            for p in reversed(elastic)
+            if p.key in outcome.places
+        ]
     return out
 
 

@@ -68,6 +68,8 @@ class Field:
 
     def place(self, pods: Sequence[Pod], steps: int = STEPS) -> Fit:
         """Find places for all the pods; the field is left as it was."""
+        if not pods:
+            return Fit({})
         kinds = _kinds(pods)
         if len(kinds) == 1 and not _tied(pods[0]):
             return self._count(pods)

@@ -13,6 +13,7 @@ from .evictable import given_up, victim_priority
 from .exchange import Giver, exchange, is_legal, runners, smallest, starters
 from .members import Standing
 from .outcome import Outcome
+from .preemption import Rights
 from .standing import Places, standing_of
 
 ITEMS = {
@@ -41,12 +42,30 @@ class Objection:
         return f"item {self.item} ({ITEMS[self.item]}): {who} should give way to {self.group}"
 
 
-def objections(outcome: Outcome, most: int = 10**9) -> Iterator[Objection]:
-    """Yield the objections that count, the lowest items first; stops after ``most`` trials.
+class Patience:
+    """How long to look: a number of trials, and a question that ends it."""
+
+    def __init__(self, trials: int = 10**9, stop: Callable[[], bool] = lambda: False) -> None:
+        self.trials = trials
+        self._stop = stop
+
+    @property
+    def is_over(self) -> bool:
+        """Say whether the look was cut short."""
+        return self.trials <= 0 or self._stop()
+
+    def spend(self) -> bool:
+        """Use one trial; say whether there was one."""
+        self.trials -= 1
+        return not self.is_over
+
+
+def objections(outcome: Outcome, patience: Patience | None = None) -> Iterator[Objection]:
+    """Yield the objections that count, the lowest items first, while patience lasts.
 
     Item 8 is looked at only where there is no other.
     """
-    judge = _Judge(most)
+    judge = _Judge(patience if patience is not None else Patience())
     found = False
     for item in range(1, 8):
         for o in judge.of_item(outcome, item):
@@ -57,14 +76,14 @@ def objections(outcome: Outcome, most: int = 10**9) -> Iterator[Objection]:
         yield from judge.needless(outcome)
 
 
-def first_objection(outcome: Outcome, most: int = 10**9) -> Objection | None:
+def first_objection(outcome: Outcome, patience: Patience | None = None) -> Objection | None:
     """Return the objection to follow: the first of the lowest item."""
-    return next(objections(outcome, most), None)
+    return next(objections(outcome, patience), None)
 
 
 class _Judge:
-    def __init__(self, most: int) -> None:
-        self._left = most
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
 
     # Who objects
 
@@ -74,7 +93,8 @@ class _Judge:
             6: self._elastic, 7: self._idle,
         }  # fmt: skip
         for group in self._seekers(outcome):
-            if item == 1 and outcome.scene.roster[group.key].standing is not Standing.BROKEN:
+            broken = outcome.scene.roster[group.key].standing is Standing.BROKEN
+            if item == 1 and (not broken or group.key in outcome.started):
                 continue
             yield from self._objections(outcome, item, group, rules[item])
 
@@ -86,9 +106,8 @@ class _Judge:
         pools: Callable[[Outcome, Group], Iterable[tuple[Sequence[Giver], bool]]],
     ) -> Iterator[Objection]:
         for pool, exactly in pools(outcome, group):
-            if self._left <= 0:
+            if not self._patience.spend():
                 return
-            self._left -= 1
             if not pool and item != 7:
                 continue
             if exactly:
@@ -216,6 +235,11 @@ class _Judge:
     def _holds(
         self, item: int, before: Outcome, after: Outcome, g: Group, gives_way: Sequence[Giver]
     ) -> bool:
+        running = [s for s in gives_way if not s.starts]
+        if running:
+            rights = Rights(after)
+            if not all(rights.may(g.key, s.group) for s in running):
+                return False
         if item == 2:
             queue = before.scene.snapshot.group
             other = any(queue(s.group).queue != g.queue for s in gives_way)
@@ -239,7 +263,8 @@ class _Judge:
         if not theirs:
             return False
         if s.way == "starting":
-            items = [i for i in places.items_of_group[s.group] if i.kind == "minimum"]
+            every = places.items_of_group[s.group]
+            items = [i for i in every if i.kind == "minimum"] or every
             return all(theirs[-1] in places.of_item[i.id].out_at for i in items)
         return theirs[-1] in places.of_pod(s.pods[0].key).out_at
 

@@ -151,9 +151,15 @@ class Quota:
         use = non_preemptible_use(board.scene)[q]
         for r, due in named.items():
             new = self._new(board, fixed, r)
+            freed: list[Term] = [
+                (-u.row[r], board.lost(u))
+                for u in board.units
+                if u.row[r] and not u.victim.members.group.preemptable
+                and q in board.scene.tree.path(u.victim.queue)
+            ]  # fmt: skip
             about = f"{q} due of {board.scene.ledger.resources[r]}"
             if new:
-                board.at_most(new, max(0, due - use[r]), self.name, about)
+                board.at_most([*new, *freed], max(0, due - use[r]), self.name, about)
 
 
 def _show(scene: Scene, r: int, value: int) -> str:

@@ -10,7 +10,8 @@ from typing import Literal
 from weakref import WeakKeyDictionary
 
 from ..models import UNLIMITED, GroupKey, Pod, PodKey, QueueName
-from .fitting import Field, Fit, emptied
+from .fitting import Field, emptied
+from .holds import holds
 from .limits import Limits, limits_of
 from .members import Item, Members, Standing
 from .outcome import Outcome
@@ -32,7 +33,9 @@ class StandingTable:
     columns: frozenset[int]
     """Resources that are shared out: all, and pod slots only where some queue names them."""
     could_run: Mapping[GroupKey, int]
-    """Pending pods of each group that could run on the emptied cluster: 0, or at least its minimum."""
+    """How many pending pods of each group could run on the emptied cluster: 0, or its minimum."""
+    usable: Mapping[GroupKey, tuple[Pod, ...]]
+    """Those pods, in rank order."""
     demand: Mapping[QueueName, Fractions]
     due: Mapping[QueueName, Fractions]
     entitlement: Mapping[QueueName, Fractions]
@@ -80,6 +83,10 @@ def nominated_groups(scene: Scene) -> frozenset[GroupKey]:
 # Items
 
 
+AS_IT_IS = -1
+"""Position of a broken group's minimum that is not completed."""
+
+
 def items_of(scene: Scene, m: Members, pending: Sequence[Pod]) -> list[Item]:
     """Return the group's items if these pending pods start: its minimum, and elastic members."""
     new = m.standing is Standing.NEW and m.key not in nominated_groups(scene)
@@ -93,7 +100,7 @@ def items_of(scene: Scene, m: Members, pending: Sequence[Pod]) -> list[Item]:
     if m.standing is Standing.BROKEN:
         first, elastic = m.split([*m.running, *pending])
         whole = m.is_whole(first)
-        out.append(Item(m.group, "minimum", tuple(first), False, whole))
+        out.append(Item(m.group, "minimum", tuple(first), False, whole, 0 if whole else AS_IT_IS))
         out += [Item(m.group, "elastic", (p,), True, False, i) for i, p in enumerate(elastic)]
         return out
     first, surplus = m.split(m.running)
@@ -134,25 +141,24 @@ def _table(scene: Scene) -> StandingTable:
     items: dict[QueueName, list[Item]] = {}
     for m in scene.roster.values():
         if m.group.queue in scene.tree:
-            pending = (
-                m.pending[: could[m.key]] if m.standing is Standing.WHOLE else _chosen(m, could)
-            )
+            pending = _chosen(m, could)
             items.setdefault(m.group.queue, []).extend(items_of(scene, m, pending))
     demand = _demand(scene, limits, columns, items)
     due = _dues(scene, limits, columns)
     entitlement = _entitlements(scene, limits, columns, demand, due)
-    table = StandingTable(scene, limits, columns, could, demand, due, entitlement, {})
+    for q, of in items.items():
+        # A broken group has two places: completed, and as it is.
+        repaired = [scene.roster[i.group.key] for i in of if i.broken]
+        of += [i for m in repaired for i in items_of(scene, m, ())]
+        items[q] = of
+    could_run = {g: len(pods) for g, pods in could.items()}
+    table = StandingTable(scene, limits, columns, could_run, could, demand, due, entitlement, {})
     return replace(table, ranks=walk(table, items)[1])
 
 
-def _chosen(m: Members, could: Mapping[GroupKey, int]) -> Sequence[Pod]:
-    """The pending pods counted as demand, the minimum's first."""
-    n = could[m.key]
-    if not n:
-        return ()
-    first = {p.key for p in m.first}
-    ordered = [*m.first, *(p for p in m.pending if p.key not in first)]
-    kept = {p.key for p in ordered[:n]}
+def _chosen(m: Members, could: Mapping[GroupKey, tuple[Pod, ...]]) -> Sequence[Pod]:
+    """The pending pods counted as demand, in rank order."""
+    kept = {p.key for p in could[m.key]}
     return [p for p in m.pending if p.key in kept]
 
 
@@ -203,68 +209,55 @@ def _turns(scene: Scene, q: QueueName, items: Sequence[Item]) -> list[int]:
     return turns
 
 
-def _could_run(scene: Scene) -> dict[GroupKey, int]:
-    """Return how many pending pods of each group could run on the emptied cluster."""
-    from .holds import holds
-
+def _could_run(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:
+    """Return the pending pods of each group that could run on the emptied cluster."""
     field = emptied(scene)
-    memo: dict[object, int] = {}
-    out: dict[GroupKey, int] = {}
+    memo: dict[object, tuple[int, ...]] = {}
+    out: dict[GroupKey, tuple[Pod, ...]] = {}
     for m in scene.roster.values():
-        out[m.key] = 0
+        out[m.key] = ()
         if not m.pending or next(iter(holds(scene, m.key)), None) is not None:
             continue
-        key = (
-            m.group.queue, m.standing, m.group.preemptable, m.need, tuple(sorted(m.role_need.items())),
-            tuple((id(p.spec), p.role) for p in (*m.running, *m.pending)),
-        ) if not any(p.spec.sees_pods for p in m.pending) else m.key  # fmt: skip
+        key: object = m.key
+        if not any(p.spec.sees_pods for p in m.pending):
+            key = (
+                m.standing, m.need, tuple(sorted(m.role_need.items())), len(m.running),
+                tuple((id(p.spec), p.role) for p in (*m.running, *m.pending)),
+            )  # fmt: skip
         if key not in memo:
-            memo[key] = _runs(scene, field, m)
-        out[m.key] = memo[key]
+            kept = {p.key for p in _runs(scene, field, m)}
+            memo[key] = tuple(i for i, p in enumerate(m.pending) if p.key in kept)
+        out[m.key] = tuple(m.pending[i] for i in memo[key])
     return out
 
 
-def _runs(scene: Scene, field: Field, m: Members) -> int:
-    """Return how many pending pods could run: 0 if not the minimum, else as many as could."""
-    first = list(m.first)
-    fit = field.place(first) if first else None
-    if fit is not None and fit.places is None and fit.proven:
-        # Other members may form the minimum as well: another role's pods may fit instead.
-        picked = _another_first(field, m)
-        if picked is None:
-            return 0
-        first, fit = picked
-    base = len(first)
-    rest = [p for p in m.pending if p.key not in {q.key for q in first}]
-    if fit is not None and fit.places is not None:
-        for p in first:
-            field.add(p, scene.index[fit.places[p.key]])
-    extra = 0
-    placed: list[tuple[Pod, int]] = []
-    for p in rest:
-        spots = field.candidates(p)
-        if spots.any():
-            i = int(spots.argmax())
-            field.add(p, i)
-            placed.append((p, i))
-            extra += 1
+def _runs(scene: Scene, field: Field, m: Members) -> list[Pod]:
+    """Return the pending pods that could run: none, or the minimum's and as many more as could."""
+    usable = [p for p in m.pending if field.candidates(p).any()]
+    if not m.is_whole([*m.running, *usable]):
+        return []
+    first: list[Pod] = []
+    if m.standing is not Standing.WHOLE:
+        keys = {p.key for p in usable}
+        first = [p for p in m.split([*m.running, *usable])[0] if p.key in keys]
+    fit = field.place(first)
+    if fit.places is None:
+        # The search gave up, or these cannot stand together: then only a proof says no.
+        return [] if fit.proven else list(first)
+    placed = [(p, scene.index[fit.places[p.key]]) for p in first]
+    for p, i in placed:
+        field.add(p, i)
+    chosen = {p.key for p in first}
+    for p in usable:
+        if p.key not in chosen:
+            spots = field.candidates(p)
+            if spots.any():
+                i = int(spots.argmax())
+                field.add(p, i)
+                placed.append((p, i))
     for p, i in placed:
         field.add(p, i, -1)
-    if fit is not None and fit.places is not None:
-        for p in first:
-            field.add(p, scene.index[fit.places[p.key]], -1)
-    return base + extra
-
-
-def _another_first(field: Field, m: Members) -> tuple[list[Pod], Fit] | None:
-    """Find another choice of members for the minimum that can be placed, leaving out misfits."""
-    usable = [p for p in m.pending if field.candidates(p).any()]
-    if len(usable) == len(m.pending) or not m.is_whole([*m.running, *usable]):
-        return None
-    pool = [*m.running, *usable]
-    first = [p for p in m.split(pool)[0] if p.key in {q.key for q in usable}]
-    fit = field.place(first)
-    return (first, fit) if fit.places is not None or not fit.proven else None
+    return [p for p, _ in placed]
 
 
 def _demand(

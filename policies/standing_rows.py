@@ -8,7 +8,7 @@ from .members import Item, Standing
 from .standing import Measure, StandingTable, items_of
 
 if TYPE_CHECKING:
-    from .board import Board, GroupType, Var, Term, Victim
+    from .board import Board, GroupType, Term, Var, Victim
 
 
 def running_items(board: "Board", victim: "Victim") -> list[Item]:
@@ -21,7 +21,7 @@ def out_parts(
 ) -> "tuple[Var | bool, list[Var | bool]]":
     """Say whether the victim's minimum is out at the queue, and each elastic member."""
     items = running_items(board, victim)
-    whole: Var | bool = True
+    whole: Var | bool = False  # without a minimum, all of it is single pods
     single: list[Var | bool] = []
     for item in items:
         answer = out_var(board, table, item, queue, measure)
@@ -79,7 +79,7 @@ def _before(
             continue
         starts_of += [(r.shape.row, board.count(r), r.index) for r in board.rolesets_of(t)]
         start = board.started(t)
-        if "repair" in kinds and start is not None:
+        if "repair" in kinds and start is not None and t.sample.key not in running:
             row = tuple(int(v) for v in board.scene.rows(t.sample.running))
             starts_of.append((row, start, -1 - t.index))
     return base, starts_of, running

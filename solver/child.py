@@ -9,7 +9,6 @@ import resource
 import sys
 from typing import IO, Any
 
-
 HEAD = 8
 """Bytes of a message's length."""
 

@@ -7,6 +7,7 @@ from typing import Any
 from ..models import Config, GroupKey, NodeName, Plan, PodKey, Snapshot, SolverRow, Violation
 from ..policies.api import Constraint
 from ..policies.board import Board
+from ..policies.exchange import verify
 from ..policies.goals import goals_for
 from ..policies.levels import Levels
 from ..policies.outcome import Outcome
@@ -17,6 +18,7 @@ from .compile import Compiled, compile_board
 from .decode import Decision, decode
 from .greedy import Ranking, levels_of, rank_and_place
 from .hints import hint_of
+from .orderly import Ordered, put_in_order
 from .process import SolverProcess
 from .rows import TierResult, tier_results, vector_of
 from .search import Clock, Found, search
@@ -32,11 +34,6 @@ class Answer:
     decision: Decision
     tiers: list[TierResult]
     solver: SolverRow
-
-
-def verify(outcome: Outcome) -> list[Violation]:
-    """Ask every rule's plain-Python half about a plan."""
-    return [v for r in outcome.scene.rules if isinstance(r, Constraint) for v in r.check(outcome)]
 
 
 def outcome_of(scene: Scene, decision: Decision, levels: Levels | None = None) -> Outcome:
@@ -96,32 +93,45 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
     greedy = settle_greedy(scene, ranking, levels)
     base = outcome_of(scene, greedy, levels)
     if config.engine == "greedy":
-        return _greedy_answer(greedy, base, goals, config, "asked for")
+        return _greedy_answer(greedy, base, goals, config, clock, "asked for")
     compiled = compile_board(scene, levels)
     board = build(scene, compiled, levels)
     stages = stages_of(board, goals)
     hint = hint_of(board, compiled, greedy)
     found = search(board, stages, process, config, clock, hint)
     if found.values is None and stages:
-        return _greedy_answer(greedy, base, goals, config, found.detail or "no answer in time")
+        return _greedy_answer(
+            greedy, base, goals, config, clock, found.detail or "no answer in time"
+        )
     decision = decode(board, compiled, found.values) if found.values is not None else greedy
     outcome = outcome_of(scene, decision, levels)
     wrong = verify(outcome)
     if wrong:
-        return _greedy_answer(greedy, base, goals, config, f"the solver's plan breaks {wrong[0]}")
-    tiers = tier_results(goals, outcome, board, stages, found)
+        return _greedy_answer(
+            greedy, base, goals, config, clock, f"the solver's plan breaks {wrong[0]}"
+        )
     if not found.proven and vector_of(base, goals) > vector_of(outcome, goals):
-        return _greedy_answer(greedy, base, goals, config, found.detail)
-    return Answer(decision, tiers, _row(found, compiled, config))
+        return _greedy_answer(greedy, base, goals, config, clock, found.detail)
+    ordered = put_in_order(outcome, clock)
+    tiers = tier_results(goals, ordered.outcome, board, stages, found)
+    row = _row(found, compiled, config, ordered)
+    return Answer(decision_of(ordered.outcome), tiers, row)
 
 
-def _row(found: Found, compiled: Compiled, config: Config) -> SolverRow:
+def decision_of(outcome: Outcome) -> Decision:
+    index = outcome.scene.index
+    return Decision({k: index[n] for k, n in outcome.places.items()}, outcome.evicted)
+
+
+def _row(found: Found, compiled: Compiled, config: Config, ordered: Ordered) -> SolverRow:
     status = "optimal" if found.proven and not compiled.merged else "feasible"
     return SolverRow(
         engine="exact",
-        status=status,
+        status=status,  # type: ignore[arg-type]
+        order_proven=ordered.proven,
+        exchanges=len(ordered.exchanges),
         seed=config.seed,
-        detail=found.detail,  # type: ignore[arg-type]
+        detail=found.detail,
     )
 
 
@@ -186,8 +196,23 @@ def _on_cleared(outcome: Outcome, group: GroupKey) -> bool:
 
 
 def _greedy_answer(
-    decision: Decision, outcome: Outcome, goals: Sequence[Any], config: Config, why: str
+    decision: Decision,
+    outcome: Outcome,
+    goals: Sequence[Any],
+    config: Config,
+    clock: Clock,
+    why: str,
 ) -> Answer:
-    tiers = [TierResult(g, g.measure(outcome), None) for g in goals]
+    del decision
+    ordered = put_in_order(outcome, clock)
+    tiers = [TierResult(g, g.measure(ordered.outcome), None) for g in goals]
     status = "feasible" if config.engine == "greedy" else "fallback"
-    return Answer(decision, tiers, SolverRow(engine="greedy", status=status, detail=why))  # type: ignore[arg-type]
+    row = SolverRow(
+        engine="greedy",
+        status=status,  # type: ignore[arg-type]
+        order_proven=ordered.proven,
+        exchanges=len(ordered.exchanges),
+        seed=config.seed,
+        detail=why,
+    )
+    return Answer(decision_of(ordered.outcome), tiers, row)

@@ -13,7 +13,7 @@ from ..policies.evictable import given_up
 from ..policies.levels import Level, Levels, Worth, scale_of, worth
 from ..policies.members import Item, Members, Standing
 from ..policies.scene import Scene
-from ..policies.standing import items_of, leaf_key, nominated_groups, standing_of
+from ..policies.standing import StandingTable, items_of, leaf_key, nominated_groups, standing_of
 from .draft import Draft
 from .hunt import Hunt
 
@@ -98,21 +98,22 @@ class _Greedy:
         broken = [m for m in self.scene.roster.values() if m.standing is Standing.BROKEN]
         broken.sort(key=lambda m: (-m.group.priority, m.group.created_s, m.key))
         for m in broken:
-            could = self.table.could_run[m.key] > 0 and bool(m.first)
+            first = first_of(self.table, m)
+            could = bool(first)
             if could:
                 self.result.tier[m.key, "minimum"] = (0, 0)
-            if could and self._offer(m.key, m.first):
-                self._note_start(m)
+            if could and self._offer(m.key, first):
+                self._note_start(m, first)
             elif given_up(self.scene, m):
                 self._give_up(m)
                 self._blocked_groups.add(m.key)
             else:
                 self._blocked_groups.add(m.key)
 
-    def _note_start(self, m: Members) -> None:
+    def _note_start(self, m: Members, first: Sequence[Pod]) -> None:
         line = self.lines.get(m.group.queue)
         if line is not None:
-            row = [int(v) for v in self.scene.rows(m.first)]
+            row = [int(v) for v in self.scene.rows(first)]
             line.started = [a + b for a, b in zip(line.started, row)]
 
     def _give_up(self, m: Members) -> None:
@@ -133,7 +134,10 @@ class _Greedy:
                 fill = self._fill_if_in(line, item)
                 if fill is None:
                     continue
-                promised = item.group.key in self._promised
+                promised = item.group.key in self._promised and (
+                    item.kind == "minimum"
+                    or self.scene.roster[item.group.key].standing is Standing.WHOLE
+                )
                 key = (
                     -1 if promised else self._slice(fill), -_queue_priority(self.scene, line.queue), -item.group.priority,
                     fill, item.group.created_s, item.id,
@@ -165,10 +169,11 @@ class _Greedy:
             if other < key:
                 prefix = [a + b for a, b in zip(prefix, row)]
         fill = Fraction(0)
+        own = prefix
         for level, q in enumerate(self.scene.tree.path(line.queue)):
             e = self.table.entitlement[q]
             if level:
-                prefix = [a + b for a, b in zip(size, self._in_below(q))]
+                prefix = [a + b for a, b in zip(own, self._in_beside(q, line.queue))]
             for r in self.table.columns:
                 if size[r]:
                     if prefix[r] > e[r]:
@@ -177,16 +182,15 @@ class _Greedy:
                         fill = max(fill, Fraction(prefix[r]) / e[r])
         return fill
 
-    def _in_below(self, queue: QueueName) -> list[int]:
-        """Return what is in at the leaves below the queue: running or started, up to entitlements."""
+    def _in_beside(self, queue: QueueName, own: QueueName) -> list[int]:
+        """Return what is in at the other leaves below the queue: use, up to entitlements."""
         total = [0] * len(self.scene.ledger.resources)
-        for leaf, line in self.lines.items():
-            if queue not in self.scene.tree.path(leaf):
+        for leaf in self.lines:
+            if leaf == own or queue not in self.scene.tree.path(leaf):
                 continue
             e = self.table.entitlement[leaf]
             for r in self.table.columns:
                 total[r] += min(int(self.draft.use[leaf][r]), int(e[r]))
-            del line
         return total
 
     # Beyond entitlements
@@ -275,6 +279,20 @@ class _Greedy:
                 self.draft.place_all(item.pods)
 
 
+def _keep_order(table: StandingTable, ranking: Ranking) -> None:
+    """Let no item of a queue come before one that ranks higher in it, were that tried or not."""
+    for q, ranked in table.ranks.items():
+        if not table.scene.tree.is_leaf(q):
+            continue
+        least = 0
+        for item, _ in ranked:
+            key = (item.group.key, item.kind)
+            tier, part = ranking.tier.get(key, (-1, 0))
+            if tier == 1:
+                least = max(least, part)
+                ranking.tier[key] = (1, least)
+
+
 def _queue_priority(scene: Scene, queue: QueueName) -> int:
     """Return the priority of the queue's branch below the root."""
     path = scene.tree.path(queue)
@@ -284,8 +302,9 @@ def _queue_priority(scene: Scene, queue: QueueName) -> int:
 def levels_of(scene: Scene, ranking: Ranking) -> Levels:
     """Return the levels of all items, with their worth."""
     table = standing_of(scene)
-    firsts = {m.key: m.first for m in scene.roster.values() if table.could_run[m.key] and m.first}
-    singles = {m.key: _elastic(m) for m in scene.roster.values() if table.could_run[m.key]}
+    waiting = [m for m in scene.roster.values() if table.could_run[m.key]]
+    firsts = {m.key: f for m in waiting if (f := first_of(table, m))}
+    singles = {m.key: _elastic(m, firsts.get(m.key, ())) for m in waiting}
     parts: list[Sequence[Pod]] = [
         *firsts.values(),
         *((p,) for e in singles.values() for p in e[:1]),
@@ -299,7 +318,8 @@ def levels_of(scene: Scene, ranking: Ranking) -> Levels:
 
     def level_of(key: GroupKey, kind: str) -> Level:
         tier, part = ranking.tier.get((key, kind), last)
-        if key in promised:
+        whole = scene.roster[key].standing is Standing.WHOLE
+        if key in promised and (kind == "minimum" or whole):
             part = -1  # what others made room for comes first among its like
         g = scene.snapshot.group(key)
         single = kind == "elastic"
@@ -308,6 +328,7 @@ def levels_of(scene: Scene, ranking: Ranking) -> Levels:
         queue = -_queue_priority(scene, g.queue) if tier == 1 else 0
         return Level(tier, part, queue, -g.priority, single)
 
+    _keep_order(table, ranking)
     for key, pods in firsts.items():
         level = level_of(key, "minimum")
         minimum[key] = Worth(level, worth(table, pods, scale))
@@ -319,6 +340,15 @@ def levels_of(scene: Scene, ranking: Ranking) -> Levels:
     return Levels(minimum, elastic)
 
 
-def _elastic(m: Members) -> tuple[Pod, ...]:
-    first = {p.key for p in m.first}
-    return tuple(p for p in m.pending if p.key not in first)
+def first_of(table: StandingTable, m: Members) -> tuple[Pod, ...]:
+    """Return the pending pods that would complete the minimum, out of those that could run."""
+    if m.standing is Standing.WHOLE:
+        return ()
+    usable = table.usable[m.key]
+    keys = {p.key for p in usable}
+    return tuple(p for p in m.split([*m.running, *usable])[0] if p.key in keys)
+
+
+def _elastic(m: Members, first: Sequence[Pod]) -> tuple[Pod, ...]:
+    keys = {p.key for p in first}
+    return tuple(p for p in m.pending if p.key not in keys)

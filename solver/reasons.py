@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from ..models import GroupKey, Pod, Reason
 from ..policies.fitting import Field, emptied
 from ..policies.holds import holds
@@ -9,8 +11,6 @@ from ..policies.ledger import Matrix
 from ..policies.members import Members, Standing
 from ..policies.outcome import Outcome
 from ..policies.standing import standing_of
-
-import numpy as np
 
 
 def reasons_for(outcome: Outcome, key: GroupKey) -> Iterable[Reason]:
