@@ -1,0 +1,50 @@
+# One set of verbs for people, hooks and CI. Needs Python 3.11+ (with venv), git and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: plan test check fix bench bench-full soak docs generate clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make plan    plan a small example and print it"
+	@echo "make test    run the tests"
+	@echo "make check   static checks: format, lint, types, imports"
+	@echo "make fix     format and repair what can be repaired"
+	@echo "make bench   a short round of measurements"
+	@echo "make soak    20,000 random clusters against the brute force"
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $(STAMP)
+
+plan: $(STAMP)
+	$(BIN)/apportion plan examples/small
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n auto -m "not soak"
+
+soak: $(STAMP)
+	$(BIN)/python -m pytest -n auto -m soak
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+fix: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks.run --short
+
+bench-full: $(STAMP)
+	$(BIN)/python -m benchmarks.run
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
