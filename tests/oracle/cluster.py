@@ -277,6 +277,10 @@ class Cluster:
                 i in self.nominated,
             )
             self.kind[i] = kinds.setdefault(mark, len(kinds))
+        self.wary = frozenset(
+            i for i, p in enumerate(self.pods) if p.spec.host_ports or p.spec.anti_affinity
+        )
+        """Pods that may clash with others."""
         self.social = any(
             p.spec.host_ports or p.spec.affinity or p.spec.anti_affinity or p.spec.spread
             for p in self.pods

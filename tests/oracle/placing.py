@@ -41,7 +41,7 @@ def _company(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> I
     for i, n in places.items():
         pod, node = c.pods[i], c.nodes[n].name
         for j, m in there.items():
-            if j != i and clashes(c, i, n, j, m):
+            if (i in c.wary or j in c.wary) and j != i and clashes(c, i, n, j, m):
                 yield f"host port or anti-affinity: {pod.key} and {c.pods[j].key} on {node}"
         if pod.spec.affinity and not _has_company(c, i, n, there):
             yield f"affinity: {pod.key} on {node}"
