@@ -141,8 +141,15 @@ class _Judge:
     # What would give way, the first to go first
 
     def _broken(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
-        yield self._ranked(o, [s for s in starters(o) if s.group != g.key]), False
-        yield self._ranked(o, [*(s for s in starters(o) if s.group != g.key), *runners(o)]), False
+        # Another repair is no new work: between broken gangs priority decides (item 3).
+        new = [
+            s
+            for s in starters(o)
+            if s.group != g.key
+            and (s.way != "starting" or o.scene.roster[s.group].standing is Standing.NEW)
+        ]
+        yield self._ranked(o, new), False
+        yield self._ranked(o, [*new, *runners(o)]), False
 
     def _dues(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
         scene = o.scene
@@ -265,8 +272,8 @@ class _Judge:
         if s.way == "starting":
             every = places.items_of_group[s.group]
             items = [i for i in every if i.kind == "minimum"] or every
-            return all(theirs[-1] in places.of_item[i.id].out_at for i in items)
-        return theirs[-1] in places.of_pod(s.pods[0].key).out_at
+            return all(places.of_item[i.id].is_out_at(theirs[-1]) for i in items)
+        return places.of_pod(s.pods[0].key).is_out_at(theirs[-1])
 
     @staticmethod
     def _is_poorer(before: Outcome, after: Outcome, g: Group, gives_way: Sequence[Giver]) -> bool:

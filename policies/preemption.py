@@ -14,7 +14,7 @@ from .limits import limits_of
 from .outcome import Outcome
 from .scene import Scene
 from .standing import MEASURES, Measure, Places, StandingTable, standing_of
-from .standing_rows import first_out, out_parts, within_var
+from .standing_rows import out_parts, within_var
 
 if TYPE_CHECKING:
     from .board import Board, Claimant, Term, Unit, Var, Victim
@@ -97,7 +97,9 @@ class Rights:
             if (
                 branches is not None
                 and self._within(branches.claimant, asks, measure)
-                and self._places.may_lose(victim, branches.victim, lost, len(v.running), measure)
+                and self._places.may_lose(
+                    victim, branches.victim, lost, len(v.running), measure, asks
+                )
             ):
                 return "cross"
         return ""
@@ -245,7 +247,6 @@ class Preemption:
         if not board.victims:
             return
         self._rights(board)
-        self._as_far_as_out(board, standing_of(board.scene))
         claimants = {s.claimant for s in board.shapes if s.claimant is not None}
         for cls in board.classes:
             if board.units_on(cls):
@@ -272,74 +273,54 @@ class Preemption:
         if c.queue == v.queue:
             return v.priority < c.priority
         ways: list[Var] = []
-        label = f"group {v.members.key}"
         for measure in MEASURES:
-            branches = cross_branches(board.scene, c.queue, v.queue, c.asks, measure)
-            if branches is None:
-                continue
-            out = first_out(board, table, v, branches.victim, measure)
-            if out is False:
-                continue
-            within = within_var(board, table, branches.claimant, c.asks, measure)
-            if within is False:
-                continue
-            if out is True and within is True:
+            way = self._way(board, table, c, v, measure)
+            if way is True:
                 return True
-            both = board.flag(("right", c, v.index, measure))
-            for part in (out, within):
-                if not isinstance(part, bool):
-                    board.at_most([(1, both), (-1, part)], 0, self.name, label)
-            ways.append(both)
+            if way is not False:
+                ways.append(way)
         if not ways:
             return False
         right = board.flag(("right", c, v.index))
+        label = f"group {v.members.key}"
         board.at_most([(1, right), *((-1, w) for w in ways)], 0, self.name, label)
         return right
 
-    def _as_far_as_out(self, board: "Board", table: "StandingTable") -> None:
-        """Without a claimant of its own queue, a victim loses only what is out at the branch."""
-        for v in board.victims:
-            if v.given_up:
-                continue
-            rivals = [
-                role for role in board.rolesets
-                if role.shape.claimant is not None and role.shape.claimant.queue != v.queue
-            ]  # fmt: skip
-            own = [
-                board.count(role) for role in board.rolesets
-                if role.shape.claimant is not None and role.shape.claimant.queue == v.queue
-                and board.right(role.shape.claimant, v) is True
-            ]  # fmt: skip
-            branches = {
-                b.victim
-                for role in rivals
-                if role.shape.claimant is not None
-                and (b := cross_branches(
-                    board.scene, role.shape.claimant.queue, v.queue, role.shape.claimant.asks
-                )) is not None
-            }  # fmt: skip
-            units = board.units_of(v)
-            label = f"group {v.members.key} out"
-            for q in sorted(branches):
-                helped = [(-1, c) for c in own]
-                by_due, by_share = (out_parts(board, table, v, q, m) for m in MEASURES)
-                whole = (by_due[0], by_share[0])
-                if True not in whole:
-                    also = [(-1, w) for w in whole if not isinstance(w, bool)]
-                    board.at_most([(1, board.gone(v)), *also, *helped], 0, self.name, label)
-                pairs = list(zip(by_due[1], by_share[1], strict=True))
-                spare = sum(True in pair for pair in pairs)
-                open_ones = [s for p in pairs if True not in p for s in p if s is not False]
-                total = sum(len(u.pods) for u in units)
-                board.at_most(
-                    [
-                        *((1, board.lost(u)) for u in units),
-                        (-total, board.gone(v)),
-                        *((-1, s) for s in open_ones),
-                        *((-total, c) for _, c in helped),
-                    ],
-                    spare, self.name, label,
-                )  # fmt: skip
+    def _way(
+        self, board: "Board", table: "StandingTable", c: "Claimant", v: "Victim", measure: Measure
+    ) -> "Var | bool":
+        """Say whether the claimant has a right by the measure to what the plan evicts of the victim."""
+        branches = cross_branches(board.scene, c.queue, v.queue, c.asks, measure)
+        if branches is None:
+            return False
+        within = within_var(board, table, branches.claimant, c.asks, measure)
+        if within is False:
+            return False
+        whole, single = out_parts(board, table, v, branches.victim, measure, c.asks)
+        singles = single if v.surplus else []
+        if not v.whole:
+            whole = False
+        if whole is False and all(s is False for s in singles):
+            return False
+        if within is True and whole is True and all(s is True for s in singles):
+            return True
+        label = f"group {v.members.key} beyond"
+        way = board.flag(("way", c, v.index, measure))
+        if not isinstance(within, bool):
+            board.at_most([(1, way), (-1, within)], 0, self.name, label)
+        gone = board.gone(v)
+        if whole is not True:
+            # It may go as a whole only where its minimum is beyond.
+            also: list[Term] = [] if whole is False else [(-1, whole)]
+            board.at_most([(1, way), (1, gone), *also], 1, self.name, label)
+        units = board.units_of(v)
+        total = sum(len(u.pods) for u in units)
+        open_ones: list[Term] = [(-1, s) for s in singles if not isinstance(s, bool)]
+        board.at_most(
+            [*((1, board.lost(u)) for u in units), (-total, gone), *open_ones],
+            sum(s is True for s in singles), self.name, label, given=[way],
+        )  # fmt: skip
+        return way
 
     def _claims_on_node(self, board: "Board", index: int) -> None:
         cls = board.classes[index]

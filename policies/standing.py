@@ -3,7 +3,7 @@
 Sections 2 and 3 of docs/design/order.md, in exact fractions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -345,21 +345,28 @@ def _entitlements(
 # In and out
 
 
+Over = Mapping[tuple[QueueName, Measure], frozenset[int]]
+
+
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """Where an item stands: where it is out, where it is beyond the due, and its fill at its leaf."""
+    """Where an item stands: what it exceeds where, by which measure, and its fill at its leaf."""
 
-    out_at: frozenset[QueueName]
-    beyond_at: frozenset[QueueName]
+    over: Over
+    """By queue and measure the columns, of those it asks for, in which its prefix is beyond."""
     fill: Fraction | None
     """None: infinite."""
 
     @property
     def is_in(self) -> bool:
-        return not self.out_at
+        return not any(m == "entitlement" for _, m in self.over)
 
-    def at(self, measure: Measure) -> frozenset[QueueName]:
-        return self.out_at if measure == "entitlement" else self.beyond_at
+    def is_out_at(self, queue: QueueName) -> bool:
+        return (queue, "entitlement") in self.over
+
+    def beyond(self, queue: QueueName, measure: Measure, asks: Iterable[int]) -> bool:
+        """Say whether it is beyond the measure at the queue in a resource that is asked for."""
+        return not self.over.get((queue, measure), frozenset()).isdisjoint(asks)
 
 
 class Places:
@@ -387,16 +394,22 @@ class Places:
         return self.of_item[self.item_of_pod[pod].id]
 
     def may_lose(
-        self, group: GroupKey, queue: QueueName, lost: int, running: int, measure: Measure
+        self,
+        group: GroupKey,
+        queue: QueueName,
+        lost: int,
+        running: int,
+        measure: Measure,
+        asks: Sequence[int],
     ) -> bool:
-        """Say whether so many of the group's running pods are out (beyond the due) at the queue.
+        """Say whether so many of the group's running pods are beyond the measure at the queue.
 
-        The whole group is out where its minimum is; single pods come off its elastic end.
+        The whole group is beyond where its minimum is; single pods come off its elastic end.
         """
         items = [i for i in self.items_of_group.get(group, ()) if not i.new]
         out: dict[str, list[bool]] = {"minimum": [], "elastic": []}
         for i in items:
-            out[i.kind].append(queue in self.of_item[i.id].at(measure))
+            out[i.kind].append(self.of_item[i.id].beyond(queue, measure, asks))
         if lost >= running and any(i.kind == "minimum" for i in items):
             return all(out["minimum"])
         return 0 < lost <= sum(out["elastic"])
@@ -417,9 +430,8 @@ def walk(
     Returns the placing of every item, and the order of the items of every queue.
     """
     scene = table.scene
-    out_at: dict[tuple[GroupKey, str, int], set[QueueName]] = {}
-    beyond_at: dict[tuple[GroupKey, str, int], set[QueueName]] = {}
-    dues = table.within("due")
+    over: dict[tuple[GroupKey, str, int], dict[tuple[QueueName, Measure], frozenset[int]]] = {}
+    amounts = {m: table.within(m) for m in MEASURES}
     fills: dict[tuple[GroupKey, str, int], Fraction] = {}
     walked: dict[QueueName, list[_Entry]] = {}
     for q in reversed(scene.tree.downwards):
@@ -442,19 +454,12 @@ def walk(
             fill = max(
                 (Fraction(prefix[r]) / e[r] if e[r] else _HUGE for r in asked), default=Fraction(0)
             )
-            if is_out:
-                out_at.setdefault(item.id, set()).add(q)
-            if any(prefix[r] > dues[q][r] for r in asked):
-                beyond_at.setdefault(item.id, set()).add(q)
+            for measure, most in amounts.items():
+                columns = frozenset(r for r in asked if prefix[r] > most[q][r])
+                if columns:
+                    over.setdefault(item.id, {})[q, measure] = columns
             if item.group.queue == q:
                 fills[item.id] = fill
             walked[q].append((is_out, fill, key, item, row))
-    placings = {
-        i: Placing(
-            frozenset(out_at.get(i, ())),
-            frozenset(beyond_at.get(i, ())),
-            None if f >= _HUGE else f,
-        )
-        for i, f in fills.items()
-    }
+    placings = {i: Placing(over.get(i, {}), None if f >= _HUGE else f) for i, f in fills.items()}
     return placings, {q: [(e[3], e[4]) for e in of] for q, of in walked.items()}

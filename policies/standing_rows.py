@@ -17,37 +17,24 @@ def running_items(board: "Board", victim: "Victim") -> list[Item]:
 
 
 def out_parts(
-    board: "Board", table: StandingTable, victim: "Victim", queue: QueueName, measure: Measure
+    board: "Board",
+    table: StandingTable,
+    victim: "Victim",
+    queue: QueueName,
+    measure: Measure,
+    asks: tuple[int, ...],
 ) -> "tuple[Var | bool, list[Var | bool]]":
-    """Say whether the victim's minimum is out at the queue, and each elastic member."""
+    """Say whether the victim's minimum is beyond the measure there, and each elastic member."""
     items = running_items(board, victim)
     whole: Var | bool = False  # without a minimum, all of it is single pods
     single: list[Var | bool] = []
     for item in items:
-        answer = out_var(board, table, item, queue, measure)
+        answer = out_var(board, table, item, queue, measure, asks=asks)
         if item.kind == "minimum":
             whole = answer
         else:
             single.append(answer)
     return whole, single
-
-
-def first_out(
-    board: "Board", table: StandingTable, victim: "Victim", queue: QueueName, measure: Measure
-) -> "Var | bool":
-    """Say whether anything of the victim is out at the queue (its last item is furthest out)."""
-    whole, single = out_parts(board, table, victim, queue, measure)
-    answers = [*single, *([whole] if victim.whole else [])]
-    if any(a is True for a in answers):
-        return True
-    open_ones = [a for a in answers if not isinstance(a, bool)]
-    if not open_ones:
-        return False
-    out = board.flag(("first out", victim.index, queue, measure))
-    board.at_most(
-        [(1, out), *((-1, a) for a in open_ones)], 0, "preemption", f"group {victim.members.key}"
-    )
-    return out
 
 
 def _before(
@@ -61,10 +48,13 @@ def _before(
     base = [0] * len(board.scene.ledger.resources)
     running: set[GroupKey] = set()
     waiting: dict[GroupKey, set[str]] = {}
+    sizes: dict[GroupKey, tuple[int, ...]] = {}
     for other, row in table.ranks[queue]:
         m = board.scene.roster[other.group.key]
         if other.new or m.standing is Standing.NEW:
             waiting.setdefault(other.group.key, set()).add(other.kind)
+            if other.kind == "minimum":
+                sizes[other.group.key] = row
         elif other.broken:
             waiting.setdefault(other.group.key, set()).add("repair")
         else:
@@ -77,8 +67,12 @@ def _before(
         kinds = waiting.get(t.sample.key)
         if not kinds:
             continue
-        starts_of += [(r.shape.row, board.count(r), r.index) for r in board.rolesets_of(t)]
         start = board.started(t)
+        if kinds == {"minimum"} and start is not None:
+            # Its elastic members come later.
+            starts_of.append((sizes[t.sample.key], start, -1 - t.index))
+        else:
+            starts_of += [(r.shape.row, board.count(r), r.index) for r in board.rolesets_of(t)]
         if "repair" in kinds and start is not None and t.sample.key not in running:
             row = tuple(int(v) for v in board.scene.rows(t.sample.running))
             starts_of.append((row, start, -1 - t.index))
@@ -92,13 +86,16 @@ def out_var(
     queue: QueueName,
     measure: Measure = "entitlement",
     after: bool = False,
+    asks: tuple[int, ...] | None = None,
 ) -> "Var | bool":
     """Say whether a running item is out at the queue: known, or a variable that implies it.
+
+    With ``asks``: in a resource of these.
 
     The items before it are those of the static order. With ``after``, what the plan evicts no
     longer counts: that tells who would come back by right.
     """
-    memo = ("out", item.id, queue, measure, after)
+    memo = ("out", item.id, queue, measure, after, asks)
     if memo in board.answers:
         return board.answers[memo]
     own = board.scene.rows(item.pods)
@@ -114,7 +111,7 @@ def out_var(
     answer: Var | bool = False
     open_columns: list[tuple[int, int, list[Term]]] = []
     for r in sorted(table.columns):
-        if not own[r]:
+        if not own[r] or (asks is not None and r not in asks):
             continue
         limit = int(e[r])  # a fraction is exceeded exactly when its integer part is
         terms: list[Term] = [(row[r], var) for row, var, _ in starts if row[r]]

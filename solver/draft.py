@@ -299,10 +299,12 @@ def _cross(
         already = running - sum(p.key not in draft.evicted for p in m.running)
         singles = 0
         while singles < min(surplus, len(able)) and standings.may_lose(
-            m.key, branches.victim, already + singles + 1, running + 1, measure
+            m.key, branches.victim, already + singles + 1, running + 1, measure, asks
         ):
             singles += 1
-        takes = whole and standings.may_lose(m.key, branches.victim, running, running, measure)
+        takes = whole and standings.may_lose(
+            m.key, branches.victim, running, running, measure, asks
+        )
         best = (max(best[0], singles), best[1] or takes)
     return best
 
