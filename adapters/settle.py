@@ -9,48 +9,25 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from ..models import Config, Plan, Pod, PodKey, PodState, Snapshot
-from ..models.budget import disruptions_allowed
+from ..models import Config, Plan, PodKey, PodState, Snapshot
+from ..models.advance import advance
 from ..models.plan import Settled
 from ..solver.entry import plan
 from ..solver.process import SolverProcess
 
 QUIET = 5
 """Cycles in a row that must change nothing."""
-CYCLE_S = 1
 
 
 def apply_plan(snapshot: Snapshot, made: Plan) -> Snapshot:
     """Return the cluster after a plan has been carried out and all that leaves has left."""
-    now = snapshot.taken_at_s + CYCLE_S
-    bound = {b.pod: b.node for b in made.binds}
-    promised = {n.pod: n.node for n in made.nominations}
-    evicted = {e.pod for e in made.evictions}
-    pods: list[Pod] = []
-    for p in snapshot.pods:
-        if p.state is PodState.TERMINATING:
-            continue
-        if p.key in bound:
-            p = replace(p, state=PodState.RUNNING, node=bound[p.key], nominated=None, started_s=now)
-        elif p.key in evicted:
-            p = replace(
-                p, state=PodState.PENDING, node=None, nominated=None, started_s=None,
-                created_s=now, protected_until_s=None, uid="",
-            )  # fmt: skip
-        elif p.key in promised or (p.nominated is not None and p.ours):
-            p = replace(p, nominated=promised.get(p.key))
-        pods.append(p)
-    admitted = {a.group for a in made.admissions}
-    groups = tuple(
-        replace(g, admitted=True, asks_admission=False) if g.key in admitted else g
-        for g in snapshot.groups
+    return advance(
+        snapshot,
+        {b.pod: b.node for b in made.binds},
+        {e.pod for e in made.evictions},
+        {n.pod: n.node for n in made.nominations},
+        {a.group for a in made.admissions},
     )
-    budgets = tuple(replace(b, allowed=disruptions_allowed(b, pods)) for b in snapshot.budgets)
-    nominations: tuple[tuple[PodKey, str], ...] = tuple(sorted(promised.items()))
-    return replace(
-        snapshot, taken_at_s=now, pods=tuple(pods), groups=groups, budgets=budgets,
-        nominations=nominations,
-    )  # fmt: skip
 
 
 def settle(

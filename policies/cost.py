@@ -5,15 +5,15 @@ from .members import Members, Standing
 from .scene import Scene
 
 
-def devices(scene: Scene, pod: Pod) -> int:
-    """Return the devices that the pod holds (whole ones, rounded up); cores where it has none."""
+def devices_milli(scene: Scene, pod: Pod) -> int:
+    """Return the devices that the pod holds, in thousandths; whole cores where it has none."""
     requests = pod.spec.requests
     held = sum(
-        -(-v // 1000)
+        v
         for r, v in requests.items()
         if "/" in r and not r.startswith(("kubernetes.io/", "attachable-volumes"))
     )
-    return held or -(-requests["cpu"] // 1000)
+    return held or -(-requests["cpu"] // 1000) * 1000
 
 
 def age_s(scene: Scene, pod: Pod) -> int:
@@ -22,8 +22,9 @@ def age_s(scene: Scene, pod: Pod) -> int:
     return max(0, scene.snapshot.taken_at_s - start) if start else 0
 
 
-def lost_device_seconds(scene: Scene, pod: Pod) -> int:
-    return devices(scene, pod) * age_s(scene, pod)
+def lost_work(scene: Scene, pod: Pod) -> int:
+    """Return the work that is lost with the pod, in thousandths of device-seconds."""
+    return devices_milli(scene, pod) * age_s(scene, pod)
 
 
 def spare_members(m: Members) -> int:

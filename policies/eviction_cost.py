@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ..models import GroupKey, Pod
-from .cost import age_s, lost_device_seconds
+from .cost import age_s, lost_work
 from .evictable import given_up, victim_priority
 from .outcome import Outcome
 from .scene import Scene
@@ -174,39 +174,17 @@ class ByPriority:
 
 @dataclass(frozen=True, slots=True)
 class GangsBroken:
-    """Running groups that lose their minimum."""
+    """Gangs (groups of effective minimum above 1) that lose their minimum."""
 
     name: str = "gangs broken"
     unit: str = "groups"
     sense: Sense = "min"
 
     def parts(self, board: "Board") -> "Iterable[Part]":
-        return [(v.index, 1, board.gone(v)) for v in board.victims if not v.given_up]
-
-    def cost(self, board: "Board") -> "Iterable[Term]":
-        return _terms(self.parts(board))
-
-    def measure(self, outcome: Outcome) -> int:
-        return self.measure_of(outcome, victims_of(outcome))
-
-    def measure_of(self, outcome: Outcome, victims: Victims) -> int:
-        roster = outcome.scene.roster
-        return sum(len(ps) == len(roster[g].running) for g, ps in victims.items())
-
-
-@dataclass(frozen=True, slots=True)
-class LostWork:
-    """Device-seconds of evicted pods: devices held (cores where there are none) × seconds run."""
-
-    name: str = "lost work"
-    unit: str = "device-seconds"
-    sense: Sense = "min"
-
-    def parts(self, board: "Board") -> "Iterable[Part]":
-        scene = board.scene
         return [
-            (u.victim.index, lost_device_seconds(scene, u.sample), board.lost(u))
-            for u in _units(board)
+            (v.index, 1, board.gone(v))
+            for v in board.victims
+            if not v.given_up and v.members.group.effective_minimum > 1
         ]
 
     def cost(self, board: "Board") -> "Iterable[Term]":
@@ -216,8 +194,34 @@ class LostWork:
         return self.measure_of(outcome, victims_of(outcome))
 
     def measure_of(self, outcome: Outcome, victims: Victims) -> int:
+        roster = outcome.scene.roster
+        return sum(
+            len(ps) == len(roster[g].running) and roster[g].group.effective_minimum > 1
+            for g, ps in victims.items()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LostWork:
+    """Work of evicted pods: devices held (whole cores where there are none) × seconds run."""
+
+    name: str = "lost work"
+    unit: str = "device-seconds / 1000"
+    sense: Sense = "min"
+
+    def parts(self, board: "Board") -> "Iterable[Part]":
+        scene = board.scene
+        return [(u.victim.index, lost_work(scene, u.sample), board.lost(u)) for u in _units(board)]
+
+    def cost(self, board: "Board") -> "Iterable[Term]":
+        return _terms(self.parts(board))
+
+    def measure(self, outcome: Outcome) -> int:
+        return self.measure_of(outcome, victims_of(outcome))
+
+    def measure_of(self, outcome: Outcome, victims: Victims) -> int:
         scene = outcome.scene
-        return sum(lost_device_seconds(scene, p) for ps in victims.values() for p in ps)
+        return sum(lost_work(scene, p) for ps in victims.values() for p in ps)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,11 +52,14 @@ def is_legal(outcome: Outcome) -> bool:
 
 
 def starters(outcome: Outcome) -> list[Giver]:
-    """Return what starts in a plan: groups with all that they start, and single elastic pods."""
+    """Return what starts in a plan: new groups with all that they start, and single elastic pods.
+
+    What completes a broken group never gives way.
+    """
     out: list[Giver] = []
     for key, pods in sorted(outcome.started.items()):
         m = outcome.scene.roster[key]
-        if m.standing is not Standing.WHOLE:
+        if m.standing is Standing.NEW:
             out.append(Giver("starting", key, pods))
         ranked = [p for p in m.pending if p.key in {q.key for q in pods}]
         elastic = m.split([*outcome.kept(key), *ranked])[1]
@@ -243,7 +246,7 @@ def smallest(
 ) -> tuple[tuple[Giver, ...], Outcome] | None:
     """Return a minimal part of the pool that makes room for the group, and the plan it leads to.
 
-    The pool's first members are the first to give way; none of the result could stay.
+    The pool's first members are the first to give way; none of the result could stay, pod by pod.
     """
     chosen = _distinct(pool)
     found = exchange(outcome, group, chosen)
@@ -254,6 +257,16 @@ def smallest(
         tried = exchange(outcome, group, fewer)
         if tried is not None:
             chosen, found = fewer, tried
+            continue
+        singles = [g for g in pool if g.group == giver.group and len(g.pods) < len(giver.pods)]
+        tried = exchange(outcome, group, [*fewer, *singles]) if singles else None
+        if tried is not None:
+            chosen, found = [*fewer, *singles], tried
+            for single in singles:
+                less = [g for g in chosen if g is not single]
+                tried = exchange(outcome, group, less)
+                if tried is not None:
+                    chosen, found = less, tried
     return tuple(chosen), found
 
 

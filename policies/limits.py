@@ -1,13 +1,13 @@
 """Limits, dues and guarantees of every queue of the tree, in ledger units.
 
-Percentages of the cluster (our own configuration) are of the allocatable amounts of all nodes.
+Percentages of the cluster (our own configuration) are of the allocatable amounts of nodes that take pods.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from ..models import UNLIMITED, QueueName, Warned
+from ..models import UNLIMITED, PodState, QueueName, Warned
 from .ledger import Matrix
 from .outcome import running
 from .scene import Scene
@@ -60,8 +60,11 @@ def _limits(scene: Scene) -> Limits:
     width = len(ledger.resources)
     open_nodes = [i for i, n in enumerate(nodes) if n.takes_pods]
     capacity = _sum([scene.allocatable[i] for i in open_nodes], width)
-    everything = _sum([scene.allocatable[i] for i in range(len(nodes))], width)
-    taken = [scene.row(p) for p, i in scene.holders if not p.ours and nodes[i].takes_pods]
+    taken = [
+        scene.row(p)
+        for p, i in scene.holders
+        if not p.ours and p.state is not PodState.TERMINATING and nodes[i].takes_pods
+    ]
     taken += [scene.row(p) for p, i in scene.reserved if nodes[i].takes_pods]
     elsewhere = [
         scene.row(p)
@@ -74,7 +77,7 @@ def _limits(scene: Scene) -> Limits:
 
     def percent(of: Mapping[str, int]) -> dict[int, int]:
         return {
-            ledger.column[r]: everything[ledger.column[r]] * p // 100
+            ledger.column[r]: capacity[ledger.column[r]] * p // 100
             for r, p in of.items()
             if r in ledger.column
         }

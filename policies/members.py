@@ -65,7 +65,8 @@ class Members:
 
     @cached_property
     def standing(self) -> Standing:
-        if not self.running:
+        """Without a need the group is whole: all its members are elastic."""
+        if not self.running and (self.need or self.role_need):
             return Standing.NEW
         return Standing.WHOLE if self.is_whole(self.running) else Standing.BROKEN
 
@@ -93,6 +94,11 @@ class Members:
             return ()
         pool = [*self.running, *self.pending]
         return tuple(p for p in self.split(pool)[0] if p.state is PodState.PENDING)
+
+    @cached_property
+    def everybody(self) -> tuple[Pod, ...]:
+        """Running and pending members."""
+        return (*self.running, *self.pending)
 
     @cached_property
     def missing(self) -> int:

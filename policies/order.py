@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..models import Group, GroupKey, QueueName
+from ..models import Group, GroupKey, PodKey, QueueName
+from ..models.advance import advance
 from .evictable import given_up, victim_priority
 from .exchange import Giver, exchange, is_legal, runners, smallest, starters
 from .members import Standing
 from .outcome import Outcome
 from .preemption import Rights
+from .scene import Scene
 from .standing import Places, standing_of
 
 ITEMS = {
@@ -141,13 +143,7 @@ class _Judge:
     # What would give way, the first to go first
 
     def _broken(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
-        # Another repair is no new work: between broken gangs priority decides (item 3).
-        new = [
-            s
-            for s in starters(o)
-            if s.group != g.key
-            and (s.way != "starting" or o.scene.roster[s.group].standing is Standing.NEW)
-        ]
+        new = [s for s in starters(o) if s.group != g.key]
         yield self._ranked(o, new), False
         yield self._ranked(o, [*new, *runners(o)]), False
 
@@ -325,7 +321,7 @@ class _Judge:
     # Needless harm
 
     def needless(self, outcome: Outcome) -> Iterator[Objection]:
-        """Yield victims that could stay while everything starts where it starts."""
+        """Yield victims that could stay while everything starts where it starts, or that return."""
         scene = outcome.scene
         for key, pods in sorted(outcome.losses.items()):
             m = scene.roster[key]
@@ -338,3 +334,48 @@ class _Judge:
                 if is_legal(fewer):
                     yield Objection(8, key, (), fewer)
                     break
+        yield from _returns(outcome)
+
+
+def _returns(outcome: Outcome) -> Iterator[Objection]:
+    """Yield victims that come back by right in the next cycle, at the cost of others.
+
+    A return counts against started groups that had a right to the victim, and against running work
+    that could legally have been evicted in its place.
+    """
+    scene = outcome.scene
+    victims = [g for g in sorted(outcome.losses) if not given_up(scene, scene.roster[g])]
+    if not victims:
+        return
+    had = Rights(outcome)
+    places = {k: n for k, n in outcome.places.items()}
+    after = Scene(advance(scene.snapshot, places, outcome.evicted), scene.config, scene.rules)
+    nothing = Outcome(after, {}, _given_up_pods(after), bound=())
+    for key in victims:
+        if not standing_of(after).could_run[key] or exchange(nothing, key, ()) is not None:
+            continue
+        lost = {p.key for p in outcome.losses[key]}
+        pool: list[Giver] = []
+        for r in runners(nothing):
+            taker = r.group in outcome.started and bool(had.may(r.group, key))
+            if taker or _instead(outcome, lost, r):
+                pool.append(r)
+        found = smallest(nothing, key, pool) if pool else None
+        if found is None:
+            continue
+        gives_way, then = found
+        rights = Rights(then)
+        if gives_way and all(rights.may(key, s.group) for s in gives_way):
+            yield Objection(8, key, gives_way, outcome)
+
+
+def _given_up_pods(scene: Scene) -> set[PodKey]:
+    return {p.key for m in scene.roster.values() if given_up(scene, m) for p in m.running}
+
+
+def _instead(outcome: Outcome, lost: set[PodKey], giver: Giver) -> bool:
+    """Say whether the giver, running before the plan too, could have been evicted instead."""
+    if any(p.key in outcome.places for p in giver.pods):
+        return False
+    evicted = (outcome.evicted - lost) | {p.key for p in giver.pods}
+    return is_legal(Outcome(outcome.scene, outcome.places, evicted, bound=()))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ..models import GroupKey, Pod, PodState, QueueName, Violation
 from .evictable import evictable, given_up, victim_priority
 from .limits import limits_of
+from .members import Members
 from .outcome import Outcome
 from .scene import Scene
 from .standing import MEASURES, Measure, Places, StandingTable, standing_of
@@ -25,16 +26,24 @@ SUBSETS = 5
 """Up to this many kinds of claimants on one node, every subset gets its row; beyond, the main ones."""
 
 
-def due_is_zero(scene: Scene, branch: QueueName, asks: Iterable[int]) -> bool:
-    """Say whether the queue's named due is 0 in every named resource of those asked for."""
-    named = limits_of(scene).deserved[branch]
-    mine = [named[r] for r in asks if r in named]
-    return bool(mine) and all(v == 0 for v in mine)
+def nothing_is_due(scene: Scene, branch: QueueName, asks: Iterable[int]) -> bool:
+    """Say whether due and guarantee are 0 in all that is asked for and that the branch names.
+
+    An inner queue names what a queue below it names.
+    """
+    limits, table = limits_of(scene), standing_of(scene)
+    below = [q for q in scene.tree.queues if branch in scene.tree.path(q)]
+    literal = scene.config.literal_deserved
+    named = {r for q in below for r in limits.deserved[QueueName(q)]}
+    mine = [r for r in asks if r in named or (literal and r in limits.named)]
+    return bool(mine) and all(
+        not table.due[branch].get(r) and not limits.guarantee[branch][r] for r in mine
+    )
 
 
-def asks_of(scene: Scene, pods: Iterable[Pod]) -> tuple[int, ...]:
-    """Return the columns that some of the pods asks for, the pod slot left out."""
-    row = scene.rows(pods)
+def asks_of(scene: Scene, m: Members) -> tuple[int, ...]:
+    """Return the columns that some running or pending member asks for, the pod slot left out."""
+    row = scene.rows(m.everybody)
     return tuple(r for r, v in enumerate(row) if v and r != scene.ledger.pods)
 
 
@@ -62,7 +71,7 @@ def cross_branches(
         return None
     if (
         measure == "entitlement"
-        and due_is_zero(scene, mine[-1], asks)
+        and nothing_is_due(scene, mine[-1], asks)
         and (queues[other[-1]].priority >= queues[mine[-1]].priority)
     ):
         return None
@@ -89,7 +98,7 @@ class Rights:
             return ""
         if g.group.queue == v.group.queue:
             return "own" if victim_priority(v) < g.group.priority else ""
-        asks = asks_of(scene, self._outcome.after(claimant))
+        asks = asks_of(scene, g)
         if lost is None:
             lost = len(self._outcome.losses.get(victim, ()))
         for measure in MEASURES:

@@ -10,10 +10,12 @@ from typing import Literal
 from weakref import WeakKeyDictionary
 
 from ..models import UNLIMITED, GroupKey, Pod, PodKey, QueueName
+from .evictable import given_up
 from .fitting import Field, emptied
 from .holds import holds
+from .ledger import Matrix
 from .limits import Limits, limits_of
-from .members import Item, Members, Standing
+from .members import Item, Kind, Members, Standing
 from .outcome import Outcome
 from .scene import Scene
 from .waterfill import water_fill
@@ -36,6 +38,8 @@ class StandingTable:
     """How many pending pods of each group could run on the emptied cluster: 0, or its minimum."""
     usable: Mapping[GroupKey, tuple[Pod, ...]]
     """Those pods, in rank order."""
+    lost: frozenset[GroupKey]
+    """Broken groups that every plan gives up: they make no demand and have no items."""
     demand: Mapping[QueueName, Fractions]
     due: Mapping[QueueName, Fractions]
     entitlement: Mapping[QueueName, Fractions]
@@ -72,12 +76,9 @@ def standing_of(scene: Scene) -> StandingTable:
     return _MEMO[scene]
 
 
-def nominated_groups(scene: Scene) -> frozenset[GroupKey]:
-    """Return groups that the cycle before promised a place: they rank like running ones."""
-    pods = scene.pods
-    return frozenset(
-        g for k, _ in scene.snapshot.nominations if k in pods and (g := pods[k].group) is not None
-    )
+def nominated_pods(scene: Scene) -> frozenset[PodKey]:
+    """Return the pods that the cycle before promised a place: their items rank like running ones."""
+    return frozenset(k for k, _ in scene.snapshot.nominations)
 
 
 # Items
@@ -89,26 +90,31 @@ AS_IT_IS = -1
 
 def items_of(scene: Scene, m: Members, pending: Sequence[Pod]) -> list[Item]:
     """Return the group's items if these pending pods start: its minimum, and elastic members."""
-    new = m.standing is Standing.NEW and m.key not in nominated_groups(scene)
+    promised = nominated_pods(scene)
+    g = m.group
+
+    def item(kind: Kind, pods: Sequence[Pod], new: bool, position: int = 0) -> Item:
+        fresh = new and not any(p.key in promised for p in pods)
+        return Item(g, kind, tuple(pods), fresh, False, position)
+
     out: list[Item] = []
     if m.standing is Standing.NEW:
         first, elastic = m.split(pending)
-        if first or not m.need:
-            out.append(Item(m.group, "minimum", tuple(first), new, False))
-        out += [Item(m.group, "elastic", (p,), new, False, i) for i, p in enumerate(elastic)]
+        out.append(item("minimum", first, True))
+        out += [item("elastic", (p,), True, i) for i, p in enumerate(elastic)]
         return [i for i in out if i.pods]
     if m.standing is Standing.BROKEN:
         first, elastic = m.split([*m.running, *pending])
         whole = m.is_whole(first)
-        out.append(Item(m.group, "minimum", tuple(first), False, whole, 0 if whole else AS_IT_IS))
-        out += [Item(m.group, "elastic", (p,), True, False, i) for i, p in enumerate(elastic)]
+        out.append(Item(g, "minimum", tuple(first), False, whole, 0 if whole else AS_IT_IS))
+        out += [item("elastic", (p,), True, i) for i, p in enumerate(elastic)]
         return out
     first, surplus = m.split(m.running)
     if first:
-        out.append(Item(m.group, "minimum", tuple(first), False, False))
-    out += [Item(m.group, "elastic", (p,), False, False, i) for i, p in enumerate(surplus)]
+        out.append(item("minimum", first, False))
+    out += [item("elastic", (p,), False, i) for i, p in enumerate(surplus)]
     at = len(surplus)
-    out += [Item(m.group, "elastic", (p,), True, False, at + i) for i, p in enumerate(pending)]
+    out += [item("elastic", (p,), True, at + i) for i, p in enumerate(pending)]
     return out
 
 
@@ -139,8 +145,11 @@ def _table(scene: Scene) -> StandingTable:
     )
     could = _could_run(scene)
     items: dict[QueueName, list[Item]] = {}
+    lost = frozenset(
+        m.key for m in scene.roster.values() if given_up(scene, m) and not could[m.key]
+    )
     for m in scene.roster.values():
-        if m.group.queue in scene.tree:
+        if m.group.queue in scene.tree and m.key not in lost:
             pending = _chosen(m, could)
             items.setdefault(m.group.queue, []).extend(items_of(scene, m, pending))
     demand = _demand(scene, limits, columns, items)
@@ -152,7 +161,9 @@ def _table(scene: Scene) -> StandingTable:
         of += [i for m in repaired for i in items_of(scene, m, ())]
         items[q] = of
     could_run = {g: len(pods) for g, pods in could.items()}
-    table = StandingTable(scene, limits, columns, could_run, could, demand, due, entitlement, {})
+    table = StandingTable(
+        scene, limits, columns, could_run, could, lost, demand, due, entitlement, {}
+    )
     return replace(table, ranks=walk(table, items)[1])
 
 
@@ -248,16 +259,30 @@ def _runs(scene: Scene, field: Field, m: Members) -> list[Pod]:
     for p, i in placed:
         field.add(p, i)
     chosen = {p.key for p in first}
+    total = scene.rows([*m.running, *first])
     for p in usable:
-        if p.key not in chosen:
+        if p.key not in chosen and _allowed(scene, m, total + scene.row(p)):
             spots = field.candidates(p)
             if spots.any():
                 i = int(spots.argmax())
                 field.add(p, i)
                 placed.append((p, i))
+                total = total + scene.row(p)
     for p, i in placed:
         field.add(p, i, -1)
     return [p for p, _ in placed]
+
+
+def _allowed(scene: Scene, m: Members, row: Matrix) -> bool:
+    """Say whether the group alone would stay inside every limit and due."""
+    limits = limits_of(scene)
+    for q in scene.tree.path(m.group.queue):
+        most = limits.limit[q]
+        if any(top is not None and row[r] > top for r, top in enumerate(most)):
+            return False
+        if not m.group.preemptable and any(row[r] > v for r, v in limits.due_named(q).items()):
+            return False
+    return True
 
 
 def _demand(
@@ -377,7 +402,8 @@ class Places:
         of_leaf: dict[QueueName, list[Item]] = {}
         for m in scene.roster.values():
             new = outcome.started.get(m.key, ())
-            if (m.running or new) and m.group.queue in scene.tree:
+            known = m.group.queue in scene.tree and m.key not in table.lost
+            if (m.running or new) and known:
                 ranked = [p for p in m.pending if p.key in {q.key for q in new}]
                 of_leaf.setdefault(m.group.queue, []).extend(items_of(scene, m, ranked))
         self.table = table

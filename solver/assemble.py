@@ -16,7 +16,7 @@ from ..models import (
     QueueRow,
     TierRow,
 )
-from ..policies.cost import age_s, lost_device_seconds
+from ..policies.cost import age_s, lost_work
 from ..policies.evictable import given_up, victim_priority
 from ..policies.limits import limits_of
 from ..policies.outcome import Outcome
@@ -91,7 +91,7 @@ def _evictions(outcome: Outcome) -> list[Eviction]:
                     p.key, key, node, mine, _why(outcome, key, mine, up, rights),
                     {
                         "priority": victim_priority(m), "gangBroken": int(broken),
-                        "lostDeviceSeconds": lost_device_seconds(scene, p),
+                        "lostDeviceSeconds": lost_work(scene, p) // 1000,
                         "ageSeconds": age_s(scene, p),
                     },
                 )

@@ -136,7 +136,7 @@ class _Compiler:
         return shapes[key]
 
     def _claimant(self, m: Members) -> Claimant:
-        asks = asks_of(self.scene, (*m.running, *m.pending))
+        asks = asks_of(self.scene, m)
         return Claimant(m.group.queue, m.group.priority, m.group.may_preempt, asks)
 
     # Victims

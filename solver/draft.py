@@ -236,7 +236,7 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> list[Prey]:
 
     nodes = scene.nodes
     places = {k: nodes[i].name for k, i in draft.places.items()}
-    asks = asks_of(scene, [*scene.roster[group].running, *draft.started.get(group, ()), *pods])
+    asks = asks_of(scene, scene.roster[group])
     row = draft.ask(pods)
     standings = Places(table, Outcome(scene, places, set(draft.evicted)))
     out: list[Prey] = []

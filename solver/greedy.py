@@ -13,7 +13,7 @@ from ..policies.evictable import given_up
 from ..policies.levels import Level, Levels, Worth, scale_of, worth
 from ..policies.members import Item, Members, Standing
 from ..policies.scene import Scene
-from ..policies.standing import StandingTable, items_of, leaf_key, nominated_groups, standing_of
+from ..policies.standing import StandingTable, items_of, leaf_key, nominated_pods, standing_of
 from .draft import Draft
 from .hunt import Hunt
 
@@ -53,7 +53,7 @@ class _Greedy:
         self.lines: dict[QueueName, _Line] = {}
         self._blocked_groups: set[GroupKey] = set()
         self._sequence = 0
-        self._promised = nominated_groups(scene)
+        self._promised = nominated_pods(scene)
         self._surplus: list[tuple[GroupKey, str]] = []
 
     def run(self) -> Ranking:
@@ -71,7 +71,8 @@ class _Greedy:
     def _open_lines(self) -> None:
         for m in self.scene.roster.values():
             q = m.group.queue
-            if q not in self.scene.tree or not self.scene.tree.is_leaf(q):
+            leaf = q in self.scene.tree and self.scene.tree.is_leaf(q)
+            if not leaf or m.key in self.table.lost:
                 continue
             line = self.lines.setdefault(
                 q, _Line(q, [], [], [0] * len(self.scene.ledger.resources))
@@ -134,10 +135,7 @@ class _Greedy:
                 fill = self._fill_if_in(line, item)
                 if fill is None:
                     continue
-                promised = item.group.key in self._promised and (
-                    item.kind == "minimum"
-                    or self.scene.roster[item.group.key].standing is Standing.WHOLE
-                )
+                promised = any(p.key in self._promised for p in item.pods)
                 key = (
                     -1 if promised else self._slice(fill), -_queue_priority(self.scene, line.queue), -item.group.priority,
                     fill, item.group.created_s, item.id,
@@ -313,13 +311,13 @@ def levels_of(scene: Scene, ranking: Ranking) -> Levels:
     everywhere = scene.config.priority_everywhere
     minimum: dict[GroupKey, Worth] = {}
     elastic: dict[GroupKey, Worth] = {}
-    promised = nominated_groups(scene)
+    promised = nominated_pods(scene)
     last = (2, max((s for t, s in ranking.tier.values() if t == 2), default=0))
 
     def level_of(key: GroupKey, kind: str) -> Level:
         tier, part = ranking.tier.get((key, kind), last)
-        whole = scene.roster[key].standing is Standing.WHOLE
-        if key in promised and (kind == "minimum" or whole):
+        pods_of = firsts.get(key, ()) if kind == "minimum" else singles.get(key, ())
+        if any(p.key in promised for p in pods_of):
             part = -1  # what others made room for comes first among its like
         g = scene.snapshot.group(key)
         single = kind == "elastic"

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..models import GroupKey, Pod, PodKey
 from ..policies.api import Constraint
-from ..policies.cost import age_s, lost_device_seconds
+from ..policies.cost import age_s, lost_work
 from ..policies.outcome import Outcome
 from .draft import Draft, Prey, prey_of, running_on
 
@@ -45,7 +45,7 @@ class Hunt:
         breaks = len(self._taken.get(prey.group, ())) >= prey.single
         return (
             int(prey.inside), prey.priority,
-            len(self._wave(prey, pod)), int(breaks), lost_device_seconds(scene, pod),
+            len(self._wave(prey, pod)), int(breaks), lost_work(scene, pod),
             age_s(scene, pod),
         )  # fmt: skip
 
@@ -205,7 +205,7 @@ class Hunt:
                     draft.spare(p)
                 del self._taken[g]
                 continue
-            for p in sorted(pods, key=lambda p: -lost_device_seconds(draft.scene, p)):
+            for p in sorted(pods, key=lambda p: -lost_work(draft.scene, p)):
                 left = [q for q in m.running if q.key not in draft.evicted or q.key == p.key]
                 if m.is_whole(left) and self._can_stay([p]):
                     draft.spare(p)
