@@ -1,0 +1,169 @@
+"""A scenario's nodes, queues and groups as the Kubernetes objects that they stand for.
+
+So they pass the same door as everybody's objects, and may be mixed with them.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from .durations import duration_ms
+from .kubernetes.times import seconds_of
+from .patterns import filled_in
+from .scenario import Role, Scenario, ScenarioGroup, ScenarioNode, ScenarioQueue
+
+Data = dict[str, Any]
+NOW = "2026-01-05T12:00:00Z"
+"""The time of scenarios that are all in short form and do not name one."""
+_VOLCANO = "scheduling.volcano.sh/v1beta1"
+_PODS_OF_A_NODE = "110"
+
+
+def now_of(scenario: Scenario) -> int | None:
+    """Return the scenario's time; None: the newest moment in its objects."""
+    if scenario.now is not None:
+        return seconds_of(scenario.now)
+    return None if scenario.cluster.objects or scenario.cluster.files else seconds_of(NOW)
+
+
+def objects_of(scenario: Scenario, scheduler: str) -> Iterator[Data]:
+    """Yield the objects that the short forms stand for, then those written in place."""
+    now_s = now_of(scenario)
+    for node in scenario.cluster.nodes:
+        yield from _nodes(node)
+    for queue in scenario.queues:
+        yield _queue(queue)
+    for group in scenario.groups:
+        for i in range(group.repeat):
+            yield from _group(_numbered(group, i), scheduler, now_s)
+    yield from scenario.cluster.objects
+
+
+def _nodes(node: ScenarioNode) -> Iterator[Data]:
+    for i in range(node.repeat):
+        name = filled_in(node.name, i)
+        labels = {"kubernetes.io/hostname": name, **node.topology, **node.labels}
+        spec: Data = {"unschedulable": True} if node.cordoned else {}
+        if node.taints:
+            spec["taints"] = [filled_in(t.model_dump(), i) for t in node.taints]
+        yield {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": filled_in(labels, i)},
+            "spec": spec,
+            "status": {
+                "allocatable": {"pods": _PODS_OF_A_NODE, **node.capacity},
+                "conditions": [{"type": "Ready", "status": "True" if node.ready else "False"}],
+            },
+        }
+
+
+def _queue(queue: ScenarioQueue) -> Data:
+    spec: Data = {
+        "parent": queue.parent,
+        "weight": queue.weight,
+        "priority": queue.priority,
+        "capability": queue.capability if queue.quota is None else queue.quota,
+        "deserved": queue.deserved,
+        "guarantee": None if queue.guarantee is None else {"resource": queue.guarantee},
+        "reclaimable": queue.reclaimable,
+        "state": queue.state,
+    }
+    meta: Data = {"name": queue.name}
+    if queue.namespaces is not None:
+        meta["annotations"] = {"apportion.dev/namespaces": ",".join(queue.namespaces)}
+    return {
+        "apiVersion": _VOLCANO,
+        "kind": "Queue",
+        "metadata": meta,
+        "spec": {k: v for k, v in spec.items() if v is not None},
+    }
+
+
+def _numbered(group: ScenarioGroup, i: int) -> ScenarioGroup:
+    data = group.model_dump(by_alias=True)
+    data = {k: v if k == "spec" else filled_in(v, i) for k, v in data.items()}
+    return ScenarioGroup.model_validate({**data, "repeat": 1})
+
+
+def _group(group: ScenarioGroup, scheduler: str, now_s: int | None) -> Iterator[Data]:
+    created = group.created
+    if group.age is not None:
+        created = _text(max(0, (now_s or 0) - duration_ms(group.age) // 1000))
+    meta: Data = {"name": group.name, "namespace": group.namespace}
+    if created is not None:
+        meta["creationTimestamp"] = created
+    annotations = {} if group.preemptable else {"volcano.sh/preemptable": "false"}
+    by_role = {r.name: r.minimum for r in group.roles if r.minimum is not None}
+    minimum = group.minimum
+    if minimum is None:
+        minimum = sum(by_role.values()) if by_role else group.size
+    spec: Data = {"minMember": minimum}
+    if group.queue is not None:
+        spec["queue"] = group.queue
+    if by_role:
+        spec["minTaskMember"] = by_role
+    yield {
+        "apiVersion": _VOLCANO,
+        "kind": "PodGroup",
+        "metadata": {**meta, "annotations": annotations},
+        "spec": spec,
+    }
+    places = group.places
+    for at, (suffix, role) in enumerate(_members(group)):
+        node = places[at] if at < len(places) else None
+        yield _pod(group, f"{group.name}-{suffix}", role, meta, annotations, scheduler, node)
+
+
+def _members(group: ScenarioGroup) -> Iterable[tuple[str, Role | None]]:
+    if not group.roles:
+        return [(str(n), None) for n in range(group.size)]
+    return [(f"{r.name}-{n}", r) for r in group.roles for n in range(r.pods)]
+
+
+def _pod(
+    group: ScenarioGroup,
+    name: str,
+    role: Role | None,
+    meta: Data,
+    annotations: Data,
+    scheduler: str,
+    node: str | None,
+) -> Data:
+    notes = {"scheduling.k8s.io/group-name": group.name, **annotations, **group.annotations}
+    if role is not None:
+        notes["volcano.sh/task-spec"] = role.name
+        if role.priority is not None:
+            notes["volcano.sh/task-priority"] = str(role.priority)
+    if group.user is not None:
+        notes["apportion.dev/user"] = group.user
+    requests = group.requests if role is None or role.requests is None else role.requests
+    spec: Data = {
+        "schedulerName": scheduler,
+        "containers": [{"name": "main", "resources": {"requests": requests}}],
+    }
+    for key, value in (
+        ("nodeName", node),
+        ("priority", group.priority),
+        ("preemptionPolicy", None if group.may_preempt else "Never"),
+        ("nodeSelector", group.node_selector or None),
+        ("tolerations", group.tolerations or None),
+        ("affinity", group.affinity),
+        ("topologySpreadConstraints", group.spread or None),
+    ):
+        if value is not None:
+            spec[key] = value
+    status: Data = {"phase": "Pending" if node is None else "Running"}
+    if node is not None and "creationTimestamp" in meta:
+        status["startTime"] = meta["creationTimestamp"]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {**meta, "name": name, "labels": group.labels, "annotations": notes},
+        "spec": {**spec, **group.spec},
+        "status": status,
+    }
+
+
+def _text(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
