@@ -8,12 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ..models import GroupKey, Pod
+from ..models import GroupKey, Pod, QueueName
 from .cost import age_s, lost_work
 from .evictable import given_up, victim_priority
+from .members import Item
 from .outcome import Outcome
+from .places import places_of_items
 from .scene import Scene
-from .standing import items_of, standing_of, walk
+from .standing import items_of, standing_of
 from .standing_rows import out_var, running_items
 
 if TYPE_CHECKING:
@@ -82,10 +84,7 @@ class Returning:
         return out
 
     @staticmethod
-    def _out_anywhere(board: "Board", v: "Victim", item: object) -> "Var | bool":
-        from .members import Item
-
-        assert isinstance(item, Item)
+    def _out_anywhere(board: "Board", v: "Victim", item: Item) -> "Var | bool":
         table = standing_of(board.scene)
         answers = [
             out_var(board, table, item, q, after=True) for q in board.scene.tree.path(v.queue)
@@ -112,9 +111,9 @@ def returning(outcome: Outcome, group: GroupKey) -> int:
     """Return how many evicted pods of the group are in, once everything else that goes is gone."""
     scene = outcome.scene
     table = standing_of(scene)
-    of_leaf: dict[object, list[object]] = {}
+    of_leaf: dict[QueueName, list[Item]] = {}
     for m in scene.roster.values():
-        if m.group.queue not in scene.tree:
+        if m.group.queue not in scene.tree or m.key in table.lost:
             continue
         new = {p.key for p in outcome.started.get(m.key, ())}
         items = [
@@ -123,14 +122,14 @@ def returning(outcome: Outcome, group: GroupKey) -> int:
             if m.key == group or not any(p.key in outcome.evicted for p in i.pods)
         ]
         of_leaf.setdefault(m.group.queue, []).extend(items)
-    placings, _ = walk(table, of_leaf)  # type: ignore[arg-type]
+    places = places_of_items(table, of_leaf)
     m = scene.roster[group]
     lost = len(outcome.losses[group])
     mine = items_of(scene, m, ())
     if lost == len(m.running):
         first = next((i for i in mine if i.kind == "minimum"), None)
-        return lost if first is not None and placings[first.id].is_in else 0
-    singles_out = sum(not placings[i.id].is_in for i in mine if i.kind == "elastic")
+        return lost if first is not None and places.of(first).is_in else 0
+    singles_out = sum(not places.of(i).is_in for i in mine if i.kind == "elastic")
     return max(0, lost - singles_out)
 
 

@@ -13,7 +13,7 @@ from .fitting import Field
 from .ledger import Matrix
 from .members import Standing
 from .outcome import Outcome
-from .preemption import Rights
+from .preemption import rights_of
 from .scene import Scene
 
 Way = Literal["starting", "starting elastic", "running", "running elastic"]
@@ -61,7 +61,8 @@ def starters(outcome: Outcome) -> list[Giver]:
         m = outcome.scene.roster[key]
         if m.standing is Standing.NEW:
             out.append(Giver("starting", key, pods))
-        ranked = [p for p in m.pending if p.key in {q.key for q in pods}]
+        started = {q.key for q in pods}
+        ranked = [p for p in m.pending if p.key in started]
         elastic = m.split([*outcome.kept(key), *ranked])[1]
         out += [
             Giver("starting elastic", key, (p,))
@@ -122,12 +123,13 @@ def wanted(outcome: Outcome, group: GroupKey) -> list[list[Pod]]:
             kinds.setdefault((p.role, p.spec), p)
         return [[p] for p in kinds.values()]
     pool = [*running, *started, *pending]
-    chosen = [p for p in m.split(pool)[0] if p.key in {q.key for q in pending}]
+    open_keys = {q.key for q in pending}
+    chosen = [p for p in m.split(pool)[0] if p.key in open_keys]
     out = [chosen]
     usable = [p for p in pending if outcome.scene.mask(p).any()]
     if len(usable) < len(pending) and m.is_whole([*running, *started, *usable]):
         other = m.split([*running, *started, *usable])[0]
-        out.append([p for p in other if p.key in {q.key for q in usable}])
+        out.append([p for p in other if p.key in open_keys])
     if m.need > sum(m.role_need.values()):
         out += _other_choices(m.role_need, pending, len(chosen), chosen)
     return [c for c in out if c]
@@ -204,7 +206,7 @@ def spare(outcome: Outcome) -> Outcome | None:
     if not outcome.losses:
         return None
     scene = outcome.scene
-    rights = Rights(outcome)
+    rights = rights_of(outcome)
     evicted = set(outcome.evicted)
     for key, pods in outcome.losses.items():
         m = scene.roster[key]
@@ -226,7 +228,7 @@ def _own_room(base: Outcome, group: GroupKey, room: Matrix) -> Matrix:
         base.evicted,
         bound=(),
     )
-    rights = Rights(after)
+    rights = rights_of(after)
     out = room.copy()
     freed: dict[int, Matrix] = {}
     for p, i in scene.holders:
@@ -279,7 +281,7 @@ def _distinct(pool: Iterable[Giver]) -> list[Giver]:
 
 def rights_for(scene: Scene, outcome: Outcome, group: GroupKey) -> dict[GroupKey, str]:
     """Return to which running groups the group has a right, as things are."""
-    rights = Rights(outcome)
+    rights = rights_of(outcome)
     return {
         m.key: kind
         for m in scene.roster.values()

@@ -14,9 +14,10 @@ from .evictable import given_up, victim_priority
 from .exchange import Giver, exchange, is_legal, runners, smallest, starters
 from .members import Standing
 from .outcome import Outcome
-from .preemption import Rights
+from .places import Places, places_of
+from .preemption import rights_of
 from .scene import Scene
-from .standing import Places, standing_of
+from .standing import standing_of
 
 ITEMS = {
     1: "broken gang",
@@ -149,7 +150,7 @@ class _Judge:
 
     def _dues(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
         scene = o.scene
-        places = Places(standing_of(scene), o)
+        places = places_of(standing_of(scene), o)
         new_out = [
             s
             for s in starters(o)
@@ -184,7 +185,7 @@ class _Judge:
 
     def _surplus(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
         scene = o.scene
-        places = Places(standing_of(scene), o)
+        places = places_of(standing_of(scene), o)
         by_branch: dict[QueueName, list[Giver]] = {}
         for s in starters(o):
             queue = scene.snapshot.group(s.group).queue
@@ -240,7 +241,7 @@ class _Judge:
     ) -> bool:
         running = [s for s in gives_way if not s.starts]
         if running:
-            rights = Rights(after)
+            rights = rights_of(after)
             if not all(rights.may(g.key, s.group) for s in running):
                 return False
         if item == 2:
@@ -254,7 +255,7 @@ class _Judge:
     @staticmethod
     def _is_in(before: Outcome, after: Outcome, g: Group) -> bool:
         """Say whether what the group starts more in the changed plan is in."""
-        places = Places(standing_of(after.scene), after)
+        places = places_of(standing_of(after.scene), after)
         fresh = [p for p in after.started[g.key] if p.key not in before.places]
         return all(places.of_pod(p.key).is_in for p in fresh)
 
@@ -268,7 +269,7 @@ class _Judge:
         if s.way == "starting":
             every = places.items_of_group[s.group]
             items = [i for i in every if i.kind == "minimum"] or every
-            return all(places.of_item[i.id].is_out_at(theirs[-1]) for i in items)
+            return all(places.of(i).is_out_at(theirs[-1]) for i in items)
         return places.of_pod(s.pods[0].key).is_out_at(theirs[-1])
 
     @staticmethod
@@ -294,12 +295,12 @@ class _Judge:
 
     def _ranked(self, o: Outcome, pool: Sequence[Giver]) -> list[Giver]:
         """Order a pool: out before in, lowest priority, elastic, new, youngest first."""
-        places = Places(standing_of(o.scene), o)
+        places = places_of(standing_of(o.scene), o)
 
         def key(s: Giver) -> tuple[object, ...]:
             m = o.scene.roster[s.group]
             items = [places.item_of_pod[p.key] for p in s.pods if p.key in places.item_of_pod]
-            inside = all(places.of_item[i.id].is_in for i in items)
+            inside = all(places.of(i).is_in for i in items)
             return (
                 inside, self._priority_of(o, s), "elastic" not in s.way, not s.starts,
                 -m.group.created_s, s.group, s.pods[0].key,
@@ -347,7 +348,7 @@ def _returns(outcome: Outcome) -> Iterator[Objection]:
     victims = [g for g in sorted(outcome.losses) if not given_up(scene, scene.roster[g])]
     if not victims:
         return
-    had = Rights(outcome)
+    had = rights_of(outcome)
     places = {k: n for k, n in outcome.places.items()}
     after = Scene(advance(scene.snapshot, places, outcome.evicted), scene.config, scene.rules)
     nothing = Outcome(after, {}, _given_up_pods(after), bound=())
@@ -364,7 +365,7 @@ def _returns(outcome: Outcome) -> Iterator[Objection]:
         if found is None:
             continue
         gives_way, then = found
-        rights = Rights(then)
+        rights = rights_of(then)
         if gives_way and all(rights.may(key, s.group) for s in gives_way):
             yield Objection(8, key, gives_way, outcome)
 

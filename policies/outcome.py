@@ -35,6 +35,9 @@ class Outcome:
         self.beneficiaries = beneficiaries
         self.levels: "Levels | None" = None
         """What the tiers of work measure by; set by the engine."""
+        self.kept_places: object | None = None
+        """Where work stands, once somebody has asked."""
+        self.kept_rights: object | None = None
 
     @classmethod
     def of_plan(cls, scene: Scene, plan: Plan) -> "Outcome":

@@ -13,8 +13,9 @@ from .evictable import evictable, given_up, victim_priority
 from .limits import limits_of
 from .members import Members
 from .outcome import Outcome
+from .places import places_of
 from .scene import Scene
-from .standing import MEASURES, Measure, Places, StandingTable, standing_of
+from .standing import MEASURES, Measure, StandingTable, standing_of
 from .standing_rows import out_parts, within_var
 
 if TYPE_CHECKING:
@@ -85,13 +86,20 @@ class Rights:
         self._outcome = outcome
         self._scene = outcome.scene
         self._standing = standing_of(outcome.scene)
-        self._places = Places(self._standing, outcome)
+        self._places = places_of(self._standing, outcome)
+        self._known: dict[tuple[GroupKey, GroupKey, int | None], str] = {}
 
     def may(self, claimant: GroupKey, victim: GroupKey, lost: int | None = None) -> str:
         """Return "own", "cross" or "" for no right to so many of the victim's running pods.
 
         Without ``lost``: to what the outcome evicts.
         """
+        ask = (claimant, victim, lost)
+        if ask not in self._known:
+            self._known[ask] = self._may(claimant, victim, lost)
+        return self._known[ask]
+
+    def _may(self, claimant: GroupKey, victim: GroupKey, lost: int | None) -> str:
         scene = self._scene
         g, v = scene.roster[claimant], scene.roster[victim]
         if not g.group.may_preempt or claimant == victim:
@@ -123,6 +131,16 @@ class Rights:
         )
 
 
+def rights_of(outcome: Outcome) -> Rights:
+    """Return the rights after a plan; kept with the outcome."""
+    known = outcome.kept_rights
+    if known is None:
+        known = Rights(outcome)
+        outcome.kept_rights = known
+    assert isinstance(known, Rights)
+    return known
+
+
 @dataclass(frozen=True, slots=True)
 class Preemption:
     """Evictions only by right, whole gangs or surplus, never below a guarantee, room for claimants."""
@@ -137,7 +155,7 @@ class Preemption:
             p = scene.pods.get(key)
             if p is None or p.state is not PodState.RUNNING or p.group is None:
                 yield Violation(self.name, f"pod {key}", "does not run, or is not ours")
-        rights = Rights(outcome) if outcome.losses else None
+        rights = rights_of(outcome) if outcome.losses else None
         holders: dict[GroupKey, list[GroupKey]] = {}
         for key, pods in sorted(outcome.losses.items()):
             m = scene.roster[key]

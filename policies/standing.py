@@ -3,8 +3,8 @@
 Sections 2 and 3 of docs/design/order.md, in exact fractions.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 from weakref import WeakKeyDictionary
@@ -16,7 +16,6 @@ from .holds import holds
 from .ledger import Matrix
 from .limits import Limits, limits_of
 from .members import Item, Kind, Members, Standing
-from .outcome import Outcome
 from .scene import Scene
 from .waterfill import water_fill
 
@@ -43,8 +42,8 @@ class StandingTable:
     demand: Mapping[QueueName, Fractions]
     due: Mapping[QueueName, Fractions]
     entitlement: Mapping[QueueName, Fractions]
-    ranks: Mapping[QueueName, Sequence[tuple[Item, tuple[int, ...]]]]
-    """Every item that runs or could run, with its size, in the order of each queue."""
+    items: Mapping[QueueName, Sequence[Item]]
+    """Every item that runs or could run, by leaf."""
 
     def within(self, measure: Measure) -> Mapping[QueueName, Fractions]:
         """Return the amounts of a measure; where nobody names a resource, both are the share."""
@@ -161,10 +160,9 @@ def _table(scene: Scene) -> StandingTable:
         of += [i for m in repaired for i in items_of(scene, m, ())]
         items[q] = of
     could_run = {g: len(pods) for g, pods in could.items()}
-    table = StandingTable(
-        scene, limits, columns, could_run, could, lost, demand, due, entitlement, {}
+    return StandingTable(
+        scene, limits, columns, could_run, could, lost, demand, due, entitlement, items
     )
-    return replace(table, ranks=walk(table, items)[1])
 
 
 def _chosen(m: Members, could: Mapping[GroupKey, tuple[Pod, ...]]) -> Sequence[Pod]:
@@ -173,7 +171,7 @@ def _chosen(m: Members, could: Mapping[GroupKey, tuple[Pod, ...]]) -> Sequence[P
     return [p for p in m.pending if p.key in kept]
 
 
-def _turns(scene: Scene, q: QueueName, items: Sequence[Item]) -> list[int]:
+def turns_of(scene: Scene, q: QueueName, items: Sequence[Item]) -> list[int]:
     """Progressive filling inside a queue over namespaces or users, where configured."""
     share = scene.config.queues.get(q)
     if share is None or share.within == "groups":
@@ -365,127 +363,3 @@ def _entitlements(
             for q in children:
                 out[q][r] = first[q] + more[q]
     return out
-
-
-# In and out
-
-
-Over = Mapping[tuple[QueueName, Measure], frozenset[int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Placing:
-    """Where an item stands: what it exceeds where, by which measure, and its fill at its leaf."""
-
-    over: Over
-    """By queue and measure the columns, of those it asks for, in which its prefix is beyond."""
-    fill: Fraction | None
-    """None: infinite."""
-
-    @property
-    def is_in(self) -> bool:
-        return not any(m == "entitlement" for _, m in self.over)
-
-    def is_out_at(self, queue: QueueName) -> bool:
-        return (queue, "entitlement") in self.over
-
-    def beyond(self, queue: QueueName, measure: Measure, asks: Iterable[int]) -> bool:
-        """Say whether it is beyond the measure at the queue in a resource that is asked for."""
-        return not self.over.get((queue, measure), frozenset()).isdisjoint(asks)
-
-
-class Places:
-    """In and out of every item that runs or starts in an outcome."""
-
-    def __init__(self, table: StandingTable, outcome: Outcome) -> None:
-        scene = table.scene
-        of_leaf: dict[QueueName, list[Item]] = {}
-        for m in scene.roster.values():
-            new = outcome.started.get(m.key, ())
-            known = m.group.queue in scene.tree and m.key not in table.lost
-            if (m.running or new) and known:
-                ranked = [p for p in m.pending if p.key in {q.key for q in new}]
-                of_leaf.setdefault(m.group.queue, []).extend(items_of(scene, m, ranked))
-        self.table = table
-        self.of_item, self.ranks = walk(table, of_leaf)
-        self.item_of_pod: dict[PodKey, Item] = {
-            p.key: i for of in of_leaf.values() for i in of for p in i.pods
-        }
-        self.items_of_group: dict[GroupKey, list[Item]] = {}
-        for of in of_leaf.values():
-            for i in of:
-                self.items_of_group.setdefault(i.group.key, []).append(i)
-
-    def of_pod(self, pod: PodKey) -> Placing:
-        return self.of_item[self.item_of_pod[pod].id]
-
-    def may_lose(
-        self,
-        group: GroupKey,
-        queue: QueueName,
-        lost: int,
-        running: int,
-        measure: Measure,
-        asks: Sequence[int],
-    ) -> bool:
-        """Say whether so many of the group's running pods are beyond the measure at the queue.
-
-        The whole group is beyond where its minimum is; single pods come off its elastic end.
-        """
-        items = [i for i in self.items_of_group.get(group, ()) if not i.new]
-        out: dict[str, list[bool]] = {"minimum": [], "elastic": []}
-        for i in items:
-            out[i.kind].append(self.of_item[i.id].beyond(queue, measure, asks))
-        if lost >= running and any(i.kind == "minimum" for i in items):
-            return all(out["minimum"])
-        return 0 < lost <= sum(out["elastic"])
-
-
-_Entry = tuple[bool, Fraction, tuple[object, ...], Item, tuple[int, ...]]
-_HUGE = Fraction(1 << 80)
-
-
-def walk(
-    table: StandingTable, of_leaf: Mapping[QueueName, Sequence[Item]]
-) -> tuple[
-    dict[tuple[GroupKey, str, int], Placing],
-    dict[QueueName, list[tuple[Item, tuple[int, ...]]]],
-]:
-    """Walk every level of the tree in its order and mark what passes the entitlement.
-
-    Returns the placing of every item, and the order of the items of every queue.
-    """
-    scene = table.scene
-    over: dict[tuple[GroupKey, str, int], dict[tuple[QueueName, Measure], frozenset[int]]] = {}
-    amounts = {m: table.within(m) for m in MEASURES}
-    fills: dict[tuple[GroupKey, str, int], Fraction] = {}
-    walked: dict[QueueName, list[_Entry]] = {}
-    for q in reversed(scene.tree.downwards):
-        entries: list[_Entry] = []
-        # Work may still run in a queue that has been given children since.
-        of = of_leaf.get(q, ())
-        for item, turn in zip(of, _turns(scene, q, of), strict=True):
-            row = tuple(int(v) for v in scene.rows(item.pods))
-            entries.append((False, Fraction(0), leaf_key(item, turn), item, row))
-        for child in scene.tree.children.get(q, ()):
-            entries.extend(walked[child])
-        entries.sort(key=lambda e: e[:3])
-        walked[q] = []
-        prefix = [0] * len(scene.ledger.resources)
-        e = table.entitlement[q]
-        for _, _, key, item, row in entries:
-            prefix = [a + b for a, b in zip(prefix, row)]
-            asked = [r for r in table.columns if row[r]]
-            is_out = any(prefix[r] > e[r] for r in asked)
-            fill = max(
-                (Fraction(prefix[r]) / e[r] if e[r] else _HUGE for r in asked), default=Fraction(0)
-            )
-            for measure, most in amounts.items():
-                columns = frozenset(r for r in asked if prefix[r] > most[q][r])
-                if columns:
-                    over.setdefault(item.id, {})[q, measure] = columns
-            if item.group.queue == q:
-                fills[item.id] = fill
-            walked[q].append((is_out, fill, key, item, row))
-    placings = {i: Placing(over.get(i, {}), None if f >= _HUGE else f) for i, f in fills.items()}
-    return placings, {q: [(e[3], e[4]) for e in of] for q, of in walked.items()}

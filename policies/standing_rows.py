@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..models import GroupKey, QueueName
 from .members import Item, Standing
+from .places import ranks_of
 from .standing import Measure, StandingTable, items_of
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _before(
     running: set[GroupKey] = set()
     waiting: dict[GroupKey, set[str]] = {}
     sizes: dict[GroupKey, tuple[int, ...]] = {}
-    for other, row in table.ranks[queue]:
+    for other, row in ranks_of(table)[queue]:
         m = board.scene.roster[other.group.key]
         if other.new or m.standing is Standing.NEW:
             waiting.setdefault(other.group.key, set()).add(other.kind)

@@ -20,7 +20,7 @@ from ..policies.cost import age_s, lost_work
 from ..policies.evictable import given_up, victim_priority
 from ..policies.limits import limits_of
 from ..policies.outcome import Outcome
-from ..policies.preemption import Rights
+from ..policies.preemption import Rights, rights_of
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
 from .reasons import reasons_for
@@ -75,7 +75,7 @@ def _tier(number: int, t: "TierResult") -> TierRow:
 
 def _evictions(outcome: Outcome) -> list[Eviction]:
     scene = outcome.scene
-    rights = Rights(outcome) if outcome.losses else None
+    rights = rights_of(outcome) if outcome.losses else None
     out: list[Eviction] = []
     for key, pods in sorted(outcome.losses.items()):
         m = scene.roster[key]

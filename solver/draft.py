@@ -14,10 +14,11 @@ from ..policies.fitting import Field
 from ..policies.ledger import Matrix
 from ..policies.limits import limits_of
 from ..policies.members import Members, Standing
+from ..policies.places import Places, places_of
 from ..policies.preemption import asks_of, cross_branches
 from ..policies.quota import non_preemptible_use
 from ..policies.scene import Scene
-from ..policies.standing import MEASURES, Places, standing_of
+from ..policies.standing import MEASURES, standing_of
 
 
 @dataclass
@@ -238,7 +239,7 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> list[Prey]:
     places = {k: nodes[i].name for k, i in draft.places.items()}
     asks = asks_of(scene, scene.roster[group])
     row = draft.ask(pods)
-    standings = Places(table, Outcome(scene, places, set(draft.evicted)))
+    standings = places_of(table, Outcome(scene, places, set(draft.evicted)))
     out: list[Prey] = []
     for m in scene.roster.values():
         left = tuple(p for p in m.running if p.key not in draft.evicted)
@@ -257,7 +258,7 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> list[Prey]:
         if m.group.queue == g.queue:
             if priority < g.priority and (whole or surplus > 0):
                 inside = bool(standings.items_of_group.get(m.key)) and all(
-                    standings.of_item[i.id].is_in for i in standings.items_of_group[m.key]
+                    standings.of(i).is_in for i in standings.items_of_group[m.key]
                 )
                 out.append(
                     Prey(m.key, "own", able, min(surplus, len(able)), whole, priority, inside)

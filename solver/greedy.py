@@ -12,6 +12,7 @@ from ..models import GroupKey, Pod, QueueName
 from ..policies.evictable import given_up
 from ..policies.levels import Level, Levels, Worth, scale_of, worth
 from ..policies.members import Item, Members, Standing
+from ..policies.places import ranks_of
 from ..policies.scene import Scene
 from ..policies.standing import StandingTable, items_of, leaf_key, nominated_pods, standing_of
 from .draft import Draft
@@ -79,7 +80,7 @@ class _Greedy:
             )
             for item in items_of(self.scene, m, ()):
                 line.before.append((leaf_key(item), self._size(item)))
-        for q, ranked in self.table.ranks.items():
+        for q, ranked in ranks_of(self.table).items():
             if q not in self.lines:
                 continue
             self.lines[q].waiting = [i for i, _ in ranked if self._waits(i)]
@@ -279,7 +280,7 @@ class _Greedy:
 
 def _keep_order(table: StandingTable, ranking: Ranking) -> None:
     """Let no item of a queue come before one that ranks higher in it, were that tried or not."""
-    for q, ranked in table.ranks.items():
+    for q, ranked in ranks_of(table).items():
         if not table.scene.tree.is_leaf(q):
             continue
         least = 0

@@ -12,7 +12,7 @@ from ..policies.goals import EVICTION_COSTS
 from ..policies.levels import Level
 from ..policies.members import Standing
 from ..policies.outcome import Outcome
-from ..policies.preemption import Rights
+from ..policies.preemption import rights_of
 from .search import Found
 from .stages import Stage
 
@@ -94,7 +94,7 @@ def _last_claims(outcome: Outcome, victims: Victims) -> dict[GroupKey, Level]:
     assert levels is not None
     if not victims:
         return {}
-    rights = Rights(outcome)
+    rights = rights_of(outcome)
     out: dict[GroupKey, Level] = {}
     for key, pods in outcome.started.items():
         m = roster[key]

@@ -9,7 +9,7 @@ from ..models import PodKey
 from ..policies.limits import limits_of
 from ..policies.members import Members, Standing
 from ..policies.outcome import Outcome
-from ..policies.preemption import Rights
+from ..policies.preemption import rights_of
 
 
 def bound_now(outcome: Outcome) -> frozenset[PodKey]:
@@ -21,7 +21,7 @@ def bound_now(outcome: Outcome) -> frozenset[PodKey]:
     limits = limits_of(scene)
     use = {q: np.array(v, dtype=object) for q, v in limits.use.items()}
     clashing = _clashing(outcome)
-    rights = Rights(outcome) if outcome.losses else None
+    rights = rights_of(outcome) if outcome.losses else None
 
     def claims(key: str) -> bool:
         return rights is not None and any(

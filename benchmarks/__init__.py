@@ -1,0 +1,1 @@
+"""Measurements: subjects, instances and dated studies."""
