@@ -1,0 +1,133 @@
+"""Options that several commands share, and what they mean."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ...models import Config, Warned
+    from ..inputs import Asked
+
+ConfigFile = Annotated[
+    str | None,
+    typer.Option("--config", metavar="FILE",
+        help="Settings: a Configuration, or Volcano's scheduler.conf.",
+    ),
+]  # fmt: skip
+Budget = Annotated[
+    str | None,
+    typer.Option("--budget", metavar="TIME",
+        help="Time for one plan: 500ms, 1s, 2m. [default: 5s]"),
+]  # fmt: skip
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="N", min=0, max=2**31 - 1,
+        help="Seed of random choices. [default: 1]"),
+]  # fmt: skip
+Deterministic = Annotated[
+    bool,
+    typer.Option("--deterministic", help="Limits that no clock decides: same input, same bytes."),
+]
+SchedulerNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scheduler-name", metavar="NAME",
+        help="Pods with this schedulerName are planned, all others stay. Repeatable. "
+        "[default: apportion]",
+    ),
+]  # fmt: skip
+Now = Annotated[
+    str | None,
+    typer.Option(
+        "--now", metavar="TIME",
+        help="The time that ages count from, RFC 3339. [default: the newest time in the input]",
+    ),
+]  # fmt: skip
+
+
+class QueueSource(StrEnum):
+    """Whose queues count."""
+
+    VOLCANO = "volcano"
+    KUEUE = "kueue"
+
+
+QueuesFromOption = Annotated[
+    QueueSource | None,
+    typer.Option(
+        "--queues-from",
+        help="Queues are Volcano's (and KAI's, ElasticQuotas) or Kueue's. [default: volcano]",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Settings of the command line: a configuration file, and options that come after it."""
+
+    changes: dict[str, Any]
+    file: dict[str, Any]
+    warnings: "tuple[Warned, ...]"
+
+    def over(self, config: "Config") -> "Config":
+        """Return the configuration with the file's settings and then the options laid over it."""
+        from ..configuration import changed
+
+        return changed(changed(config, self.file), self.changes)
+
+
+def chosen(config: str | None, budget: str | None, seed: int | None, deterministic: bool) -> Chosen:
+    """Read the configuration file and the options over it; an unknown rule is refused at once."""
+    from ...models import Config
+    from ...policies.registry import rules_for
+    from ..configuration import changes_in
+
+    file, warnings = changes_in(config) if config is not None else ({}, ())
+    changes: dict[str, Any] = {}
+    if budget is not None:
+        changes["budget_ms"] = _budget(budget)
+    if seed is not None:
+        changes["seed"] = seed
+    if deterministic:
+        changes["deterministic"] = True
+    out = Chosen(changes, dict(file), warnings)
+    rules_for(out.over(Config()))
+    return out
+
+
+def _budget(text: str) -> int:
+    from ...models import InputError
+    from ..durations import duration_ms
+
+    try:
+        ms = duration_ms(text)
+    except ValueError as e:
+        raise InputError(f"--budget: {e}") from e
+    if ms < 1:
+        raise InputError("--budget: must be at least 1ms")
+    return ms
+
+
+def asked(
+    scheduler_names: list[str] | None, queues_from: QueueSource | None, now: str | None
+) -> "Asked":
+    """Return what the options say about reading."""
+    from ...models import InputError
+    from ..inputs import Asked
+    from ..kubernetes import QueuesFrom
+    from ..kubernetes.times import seconds_of
+
+    now_s = None
+    if now is not None:
+        try:
+            now_s = seconds_of(now)
+        except ValueError as e:
+            raise InputError(f"--now: {e}") from e
+    if scheduler_names and not all(scheduler_names):
+        raise InputError("--scheduler-name: must not be empty")
+    source: QueuesFrom | None = None
+    if queues_from is not None:
+        source = "kueue" if queues_from is QueueSource.KUEUE else "volcano"
+    return Asked(tuple(dict.fromkeys(scheduler_names or ())), source, now_s)

@@ -1,0 +1,186 @@
+"""``apportion plan``: read a cluster, plan one cycle, show the plan."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .options import (
+    Budget,
+    ConfigFile,
+    Deterministic,
+    Now,
+    QueuesFromOption,
+    SchedulerNames,
+    Seed,
+    asked,
+    chosen,
+)
+
+if TYPE_CHECKING:
+    from ...models import Config, Plan, Snapshot
+    from ...solver.process import SolverProcess
+
+CYCLES = 30
+"""Most cycles of ``--settle`` without a number."""
+
+
+class Output(StrEnum):
+    """What a plan is printed as."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+
+
+EXAMPLES = """
+\b
+Examples:
+  apportion plan examples/small
+  kubectl get nodes,pods,podgroups,queues -A -o yaml | apportion plan -
+  apportion plan examples/volcano --scheduler-name volcano --output json
+  apportion plan examples/small --settle --budget 1s
+  apportion plan examples/small --snapshot-out /tmp/seen.json.gz
+"""
+
+
+def plan(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Files and folders; - is standard input."),
+    ],
+    output: Annotated[
+        Output, typer.Option("--output", "-o", help="A page to read, or the plan as data.")
+    ] = Output.TABLE,
+    config: ConfigFile = None,
+    budget: Budget = None,
+    seed: Seed = None,
+    deterministic: Deterministic = False,
+    scheduler_name: SchedulerNames = None,
+    queues_from: QueuesFromOption = None,
+    now: Now = None,
+    settle: Annotated[
+        int | None,
+        typer.Option(
+            "--settle",
+            metavar="[N]",
+            min=1,
+            max=10_000,
+            help="Repeat cycles until nothing changes for five, at most N. [default: 30]",
+        ),
+    ] = None,
+    snapshot_out: Annotated[
+        str | None,
+        typer.Option(
+            "--snapshot-out",
+            metavar="FILE",
+            help="Write what was planned as a snapshot (.json, .json.gz).",
+        ),
+    ] = None,
+) -> int:
+    """Plan one scheduling cycle and show it.
+
+    What starts where, who makes room for whom, who waits and why.
+
+    FILE... is any mix of Kubernetes objects (YAML or JSON, kind: List too, .gz too), Scenario
+    documents and snapshots. Nothing is ever applied to a cluster.
+    """
+    picked = chosen(config, budget, seed, deterministic)
+    reading = asked(scheduler_name, queues_from, now)
+    from ...models import Config
+
+    with ExitStack() as stack:
+        process = solver_for(picked.over(Config()), stack)
+        from msgspec.structs import replace
+
+        from ...models.snapshot import write
+        from ..inputs import read_case
+        from ..plan_file import save
+
+        case = read_case(files, reading, sys.stdin)
+        settings = picked.over(case.config)
+        if snapshot_out is not None:
+            save(snapshot_out, write(case.snapshot))
+        with keeping(case.snapshot):
+            made = _planned(case.snapshot, settings, settle, process)
+            made = replace(made, warnings=(*picked.warnings, *made.warnings))
+            _print(made, case.snapshot, output)
+    return 0
+
+
+def solver_for(config: "Config", stack: ExitStack) -> "SolverProcess | None":
+    """Start the solver process, which gets ready while the input is read; None: not needed."""
+    if config.engine == "greedy":
+        return None
+    from ...solver.process import SolverProcess
+
+    return stack.enter_context(SolverProcess(config.memory_limit_mib))
+
+
+@contextmanager
+def keeping(snapshot: "Snapshot") -> Iterator[None]:
+    """Save the snapshot to a temporary file if the block fails in a way nobody foresaw."""
+    from ...models import BugError, InputError
+
+    try:
+        yield
+    except (InputError, BrokenPipeError):
+        raise
+    except Exception as e:
+        raise BugError(f"{type(e).__name__}: {e}; {_saved(snapshot)}") from e
+
+
+def _saved(snapshot: "Snapshot") -> str:
+    import gzip
+    import os
+    import tempfile
+
+    from ...models.snapshot import write
+
+    try:
+        data = gzip.compress(write(snapshot))
+        handle, name = tempfile.mkstemp(prefix="apportion-", suffix=".json.gz")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+    except Exception as e:
+        return f"and the snapshot could not be saved ({type(e).__name__}: {e})"
+    return f"the snapshot is in {name}"
+
+
+def _planned(
+    snapshot: "Snapshot", config: "Config", most: int | None, process: "SolverProcess | None"
+) -> "Plan":
+    from ...solver.entry import plan as solve
+    from ..settle import settle
+    from .terminal import progress
+
+    what = f"planning {len(snapshot.pods):,} pods on {len(snapshot.nodes):,} nodes"
+    with progress(what) as line:
+        if most is None:
+            return solve(snapshot, config, process=process)
+
+        def watch(cycle: int, _: "Plan", __: "Snapshot") -> None:
+            line.what = f"{what}, cycle {cycle + 1}"
+
+        return settle(snapshot, config, most, process, watch)
+
+
+def _print(made: "Plan", snapshot: "Snapshot", output: Output) -> None:
+    if output is Output.TABLE:
+        from .page import show
+
+        show(made, snapshot)
+        return
+    from ...models.plan import to_document
+
+    document = to_document(made)
+    if output is Output.JSON:
+        sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=True) + "\n")
+    else:
+        import yaml
+
+        yaml.safe_dump(document, sys.stdout, sort_keys=False, allow_unicode=False, width=100)
