@@ -1,6 +1,7 @@
 """A group: a PodGroup of whatever dialect, or what stands for it (a plain pod: a group of one)."""
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from .amounts import Amounts
 from .names import GroupKey, QueueName
@@ -8,7 +9,7 @@ from .notes import Reason
 from .value import Value
 
 
-class Group(Value, frozen=True):
+class Group(Value, frozen=True, dict=True):
     """Runs with its minimum or not at all; members above the minimum are elastic."""
 
     namespace: str
@@ -40,8 +41,9 @@ class Group(Value, frozen=True):
         if self.minimum < 0:
             raise ValueError(f"group {self.key}: minimum must be at least 0, got {self.minimum}")
 
-    @property
+    @cached_property
     def key(self) -> GroupKey:
+        """``namespace/name``."""
         return GroupKey(f"{self.namespace}/{self.name}")
 
     @property

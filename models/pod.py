@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 
 from .amounts import Amounts
 from .names import GroupKey, NodeName, PodKey
@@ -24,7 +25,7 @@ class PodState(StrEnum):
     FAILED = "failed"
 
 
-class Pod(Value, frozen=True):
+class Pod(Value, frozen=True, dict=True):
     """One pod. Times are whole seconds since 1970; priorities as in PriorityClass."""
 
     namespace: str
@@ -60,8 +61,9 @@ class Pod(Value, frozen=True):
         if on_node and self.node is None:
             raise ValueError(f"pod {self.key}: state {self.state} needs a node")
 
-    @property
+    @cached_property
     def key(self) -> PodKey:
+        """``namespace/name``."""
         return PodKey(f"{self.namespace}/{self.name}")
 
     @property

@@ -99,6 +99,8 @@ class _Judge:
             broken = outcome.scene.roster[group.key].standing is Standing.BROKEN
             if item == 1 and (not broken or group.key in outcome.started):
                 continue
+            if self._patience.is_over:
+                return
             yield from self._objections(outcome, item, group, rules[item])
 
     def _objections(

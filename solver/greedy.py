@@ -54,6 +54,8 @@ class _Greedy:
         self.lines: dict[QueueName, _Line] = {}
         self._blocked_groups: set[GroupKey] = set()
         self._sequence = 0
+        self._hopeless: set[object] = set()
+        """Hunts that failed; nothing that starts later makes them easier."""
         self._promised = nominated_pods(scene)
         self._surplus: list[tuple[GroupKey, str]] = []
 
@@ -258,7 +260,18 @@ class _Greedy:
             return False
         if not draft.quota_gap(group, row) and draft.place_all(pods) is not None:
             return True
-        return Hunt(draft, group, pods).run()
+        g = self.scene.snapshot.group(group)
+        kind = (
+            g.queue, g.priority, g.may_preempt, g.preemptable,
+            tuple(sorted((id(p.spec), p.role) for p in pods)),
+        )  # fmt: skip
+        tied = any(p.spec.sees_pods for p in pods)
+        if not tied and kind in self._hopeless:
+            return False
+        if Hunt(draft, group, pods).run():
+            return True
+        self._hopeless.add(kind)
+        return False
 
     def _idle(self) -> None:
         """Try once more what failed: evictions may have left room beside those they were for."""

@@ -8,11 +8,11 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..policies.api import Objective
-from ..policies.board import Board, Term, Var, Victim
+from ..policies.board import Board, GroupType, Term, Var
 from ..policies.eviction_cost import Part
 from ..policies.fairness import Work, missing_of, weights_of
 from ..policies.goals import EVICTION_COSTS
-from ..policies.levels import TIERS, Level
+from ..policies.levels import Level
 from .linear import Goal, goal_of
 
 
@@ -36,14 +36,16 @@ def stages_of(board: Board, goals: Sequence[Objective]) -> list[Stage]:
     """Ask the goals for their terms (which may add rows to the board) and put them in order."""
     out: list[Stage] = []
     contested = any(not v.given_up for v in board.victims)
-    every = [x for t in TIERS for x in board.levels.order(t)]
+    claims = _Claims(board) if contested else None
+    costs = [g for g in goals if any(g is e for e in EVICTION_COSTS)]
+    parts = [(g, list(g.parts(board))) for g in costs] if contested else []  # type: ignore[attr-defined]
     for g in goals:
         if isinstance(g, Work) and contested:
             weights = weights_of(board.scene, board.levels, g.name)
             for level in board.levels.order(g.name):
                 out.append(_stage(board, g, 1, g.at_level(board, level), weights[level]))
-                later = every[every.index(level) + 1 :]
-                out += _prices(board, goals, level, later)
+                if claims is not None:
+                    out += _prices(board, claims, parts, level)
         elif not (contested and any(g is e for e in EVICTION_COSTS)):
             out.append(_stage(board, g, 1 if g.sense == "max" else -1, g.cost(board)))
     board.close()
@@ -57,72 +59,96 @@ def _stage(
     return Stage(goal, signed, signed.least(board.upper_), signed.most(board.upper_), weight)
 
 
+class _Claims:
+    """For each victim the levels of which work, if it starts, has a right to it."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._sources: dict[int, dict[Level, list[Var]]] = {}
+        self._flags: dict[tuple[int, Level], Var] = {}
+        victims = [v for v in board.victims if not v.given_up]
+        for t in board.types:
+            claimant = next((r.shape.claimant for r in board.rolesets_of(t)), None)
+            starts = self._starts(t)
+            for v in victims if starts else ():
+                right = board.right(claimant, v)
+                if right is not False:
+                    for level, var, kind in starts:
+                        both = _both(board, var, right, (kind, t.index, v.index))
+                        of = self._sources.setdefault(v.index, {})
+                        of.setdefault(level, []).append(both)
+
+    def _starts(self, t: GroupType) -> list[tuple[Level, Var, str]]:
+        """Return by level a 0-1 variable: whether the type's minimum, or more than it, starts."""
+        board = self._board
+        m = t.sample
+        start = board.started(t)
+        minimum, elastic = board.levels.minimum.get(m.key), board.levels.elastic.get(m.key)
+        out: list[tuple[Level, Var, str]] = []
+        if start is not None and minimum is not None:
+            var = _is_positive(board, [(1, start)], ("starts", t.index))
+            out.append((minimum.level, var, "starts"))
+        if elastic is not None:
+            counts: list[Term] = [(1, board.count(r)) for r in board.rolesets_of(t)]
+            less: list[Term] = [] if start is None else [(-missing_of(m), start)]
+            var = _is_positive(board, [*counts, *less], ("more", t.index))
+            out.append((elastic.level, var, "more"))
+        return out
+
+    def levels(self, victim: int) -> list[Level]:
+        return sorted(self._sources.get(victim, ()))
+
+    def flag(self, victim: int, level: Level) -> Var:
+        """Return a 0-1 variable: whether work of the level starts that has a right to the victim."""
+        if (victim, level) not in self._flags:
+            board = self._board
+            sources = self._sources[victim][level]
+            label = f"group {board.victims[victim].members.key} claimed"
+            claim = sources[0] if len(sources) == 1 else board.flag(("claim", victim, level))
+            self._flags[victim, level] = claim
+            if len(sources) > 1:
+                for x in sources:
+                    board.at_most([(1, x), (-1, claim)], 0, "preemption", label)
+                board.at_most([(1, claim), *((-1, x) for x in sources)], 0, "preemption", label)
+        return self._flags[victim, level]
+
+
 def _prices(
-    board: Board, goals: Sequence[Objective], level: Level, later: Sequence[Level]
+    board: Board,
+    claims: _Claims,
+    parts: Sequence[tuple[Objective, Sequence[Part]]],
+    level: Level,
 ) -> list[Stage]:
     """Return what evictions cost to which work of this level has a right, and no later work."""
     out: list[Stage] = []
-    for cost in EVICTION_COSTS:
-        if not any(g is cost for g in goals):
-            continue
+    for cost, mine in parts:
         terms: list[Term] = []
-        for part in cost.parts(board):
-            terms += _gated(board, part, level, later)
+        for part in mine:
+            terms += _gated(board, claims, part, level)
         out.append(_stage(board, cost, -1, terms))
     return out
 
 
-def _gated(board: Board, part: Part, level: Level, later: Sequence[Level]) -> list[Term]:
+def _gated(board: Board, claims: _Claims, part: Part, level: Level) -> list[Term]:
     """Return the part's term, worth nothing unless this level is the last to claim the victim."""
     victim, coef, var = part
-    v = board.victims[victim]
-    claim = _claim(board, v, level)
-    if claim is None or not coef:
+    levels = claims.levels(victim)
+    if level not in levels or not coef:
         return []
+    if len(levels) == 1:
+        return [(coef, var)]  # nobody else could have it evicted
     top = board.upper(var)
+    known = ("price", var, level) in board.answers
     price = board.integer(0, top, ("price", var, level)).var
-    others = [c for x in later if (c := _claim(board, v, x)) is not None]
-    # price ≥ var − top · (1 − claim) − top · Σ later claims
-    board.at_most(
-        [(1, var), (-1, price), (top, claim), *((-top, c) for c in others)],
-        top, "preemption", f"group {v.members.key} price",
-    )  # fmt: skip
+    if not known:
+        board.answers["price", var, level] = price
+        later = [claims.flag(victim, x) for x in levels if x > level]
+        # price ≥ var − top · (1 − claim) − top · Σ later claims
+        board.at_most(
+            [(1, var), (-1, price), (top, claims.flag(victim, level)), *((-top, c) for c in later)],
+            top, "preemption", f"group {board.victims[victim].members.key} price",
+        )  # fmt: skip
     return [(coef, price)]
-
-
-def _claim(board: Board, v: Victim, level: Level) -> Var | None:
-    """Return a 0-1 variable: whether work of the level starts that has a right to the victim."""
-    memo = ("claim", v.index, level)
-    if memo in board.answers:
-        known = board.answers[memo]
-        return None if isinstance(known, bool) else known
-    sources: list[Var] = []
-    label = f"group {v.members.key} claimed"
-    for t in board.types:
-        m = t.sample
-        claimant = next((r.shape.claimant for r in board.rolesets_of(t)), None)
-        right = board.right(claimant, v)
-        start = board.started(t)
-        minimum, elastic = board.levels.minimum.get(m.key), board.levels.elastic.get(m.key)
-        if right is False:
-            continue
-        if start is not None and minimum is not None and minimum.level == level:
-            starts = _is_positive(board, [(1, start)], ("starts", t.index))
-            sources.append(_both(board, starts, right, ("starts", t.index, v.index)))
-        if elastic is not None and elastic.level == level:
-            counts: list[Term] = [(1, board.count(r)) for r in board.rolesets_of(t)]
-            less: list[Term] = [] if start is None else [(-missing_of(m), start)]
-            more = _is_positive(board, [*counts, *less], ("more", t.index))
-            sources.append(_both(board, more, right, ("more", t.index, v.index)))
-    if not sources:
-        board.answers[memo] = False
-        return None
-    claim = board.flag(memo)
-    board.answers[memo] = claim
-    for x in sources:
-        board.at_most([(1, x), (-1, claim)], 0, "preemption", label)
-    board.at_most([(1, claim), *((-1, x) for x in sources)], 0, "preemption", label)
-    return claim
 
 
 def _is_positive(board: Board, terms: Sequence[Term], name: Hashable) -> Var:
