@@ -12,6 +12,7 @@ from apportion.models import (
     Node,
     NodeName,
     Pod,
+    PodKey,
     PodSpec,
     PodState,
     Queue,
@@ -93,8 +94,11 @@ def budget(app: str, allowed: int) -> Budget:
     return Budget("x", app, only(app), allowed)
 
 
-def snapshot(*parts: Node | Queue | Members | Pod | Budget) -> Snapshot:
+def snapshot(
+    *parts: Node | Queue | Members | Pod | Budget, nominations: Mapping[str, str] | None = None
+) -> Snapshot:
     return snapshot_of(
+        nominations=tuple((PodKey(f"x/{p}"), n) for p, n in (nominations or {}).items()),
         taken_at_s=NOW,
         nodes=tuple(p for p in parts if isinstance(p, Node)),
         queues=tuple(p for p in parts if isinstance(p, Queue)),

@@ -4,44 +4,35 @@ A *choice* is what a plan decides apart from places: who starts and who is evict
 
 Readings of the contract that are fixed here:
 
-* Victims are told apart by *unit*: a group that goes whole, or one elastic pod of a group that
-  stays. A whole group is out where its minimum is out; its elastic pods share its fate.
-* The elastic pods that a group may give up are those outside of its minimum. A group that loses its
-  minimum starts nothing in the same plan; one that loses elastic pods may start others.
-* g asks for what its started pods ask for.
-* A branch has "a named due of 0" where max(due, guarantee) is 0 in all resources that g asks for
-  and that the branch names (itself, or by its descendants where it is an inner queue that does not
-  name them), and there is such a resource.
+* A victim is all that a group loses: whoever frees it has a right to all of these pods together.
+* What an item asks for, not its group, is meant where v and g both ask for a resource.
+* The zero-due rule needs a resource that g asks for and that its branch names; with
+  ``literal_deserved`` a leaf names what others name.
 * ``may_preempt`` is the group's.
-* Budgets: groups that are given up use a budget up but are not stopped by it.
 * The floor of guarantees is asked for where a victim has no beneficiary by right (a).
-* A broken group that is within its grace may be a victim by right, as a whole.
-* Non-preemptible work that starts keeps the non-preemptible use within ``deserved`` at every
-  ancestor that names the resource.
+* A broken group that stays, within its grace or not, may be a victim by right, as a whole.
+* A queue above its limit may start what leaves its use where it was.
+* Non-preemptible work that starts is asked only about resources that it uses.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 
 from oracle.amount import Vec, minus, plus
-from oracle.cluster import BROKEN
-from oracle.items import MINIMUM, Name
-from oracle.standing import Standing
+from oracle.cluster import Cluster
+from oracle.items import MINIMUM
+from oracle.standing import Measure, Standing
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What goes together: a whole group, or one elastic pod."""
+    """What a group loses: all that runs, or single pods without which it stays whole."""
 
     group: int
     pods: frozenset[int]
     whole: bool
-
-    @property
-    def name(self) -> Name:
-        return (self.group, MINIMUM if self.whole else next(iter(self.pods)))
 
 
 class Choice:
@@ -62,19 +53,17 @@ class Choice:
             g = c.group_of[i]
             self.losers[g] = self.losers.get(g, frozenset()) | {i}
         self._shape: list[str] = []
-        self.units = [u for g in self.losers for u in self._units_of(g)]
+        self.units = [self._unit_of(g) for g in self.losers]
         self._rights: dict[tuple[int, Unit], str] = {}
 
-    def _units_of(self, h: int) -> list[Unit]:
+    def _unit_of(self, h: int) -> Unit:
         c, lost = self.cluster, self.losers[h]
-        running = frozenset(c.running[h])
-        members = (*c.running[h], *sorted(self.starters.get(h, ()), key=c.rank))
-        core = frozenset(c.minimum_of(h, members)) & running
-        if not core & lost and c.satisfies(h, members):
-            return [Unit(h, frozenset({i}), False) for i in sorted(lost)]
-        if lost != running:
+        stay = [i for i in c.running[h] if i not in lost]
+        if c.satisfies(h, stay):
+            return Unit(h, lost, False)
+        if stay:
             self._shape.append(f"gang: {c.groups[h].key} loses a part of its minimum")
-        return [Unit(h, lost, True)]
+        return Unit(h, lost, True)
 
     @cached_property
     def use_after(self) -> list[Vec]:
@@ -104,25 +93,38 @@ class Choice:
         mine, theirs = c.queue_of[g], c.queue_of[unit.group]
         if mine == theirs:
             return "a"
-        branch, victims_branch = c.branches(mine, theirs)
-        if s.is_in_at(victims_branch, unit.name, self.started):
-            return ""
-        asks = self._asks(g)
-        path = c.path[mine]
-        for q in path[: path.index(branch) + 1]:
-            if any(self.use_after[q][r] > s.e_floor[q][r] for r in asks):
-                return ""
+        branches = c.branches(mine, theirs)
+        assert branches is not None
+        branch, other = branches
+        asks, path = c.group_asks[g], c.path[mine]
+        due, entitlement = s.measures
+        is_above = c.queues[other].priority < c.queues[branch].priority
+        by = [due, entitlement] if is_above or not self._nothing_is_due(branch, asks) else [due]
+        for measure in by:
+            if all(
+                self.use_after[q][r] <= measure[q][r]
+                for q in path[: path.index(branch) + 1]
+                for r in asks
+            ) and self._is_beyond(unit, other, measure[other], asks):
+                return "b"
+        return ""
+
+    def _nothing_is_due(self, branch: int, asks: tuple[int, ...]) -> bool:
+        s = self.standing
         named = [r for r in asks if s.names(branch, r)]
-        nothing_due = named and all(
+        return bool(named) and all(
             max(s.due[branch][r], s.guarantee[branch][r]) == 0 for r in named
         )
-        if nothing_due and c.queues[victims_branch].priority >= c.queues[branch].priority:
-            return ""
-        return "b"
 
-    def _asks(self, g: int) -> tuple[int, ...]:
-        c = self.cluster
-        return c.asked(c.sum_of(c.size[i] for i in self.starters.get(g, ())))
+    def _is_beyond(self, unit: Unit, q: int, most: Measure, asks: tuple[int, ...]) -> bool:
+        """Say whether as much of the group as goes is beyond the measure at the queue."""
+        h = unit.group
+        row = self.standing.row(q, self.started)
+        if unit.whole:
+            minimum = row.get((h, MINIMUM))
+            return minimum is not None and minimum.is_beyond(most, asks)
+        elastic = [row.get((h, i)) for i in self.cluster.elastic_running[h]]
+        return sum(p is not None and p.is_beyond(most, asks) for p in elastic) >= len(unit.pods)
 
     def beneficiaries(self, unit: Unit) -> dict[int, str]:
         """Return the starting groups that have a right to the unit, and which."""
@@ -150,10 +152,9 @@ class Choice:
         for g, pods in self.starters.items():
             if c.held[g]:
                 yield f"held: {c.groups[g].key}: {c.held[g]}"
-            lost = self.losers.get(g, frozenset())
-            if any(u.whole for u in self.units if u.group == g):
-                yield f"gang: {c.groups[g].key} is evicted and starts"
-            elif not c.satisfies(g, [*(set(c.running[g]) - lost), *pods]):
+            if g in self.losers:
+                yield f"gang: {c.groups[g].key} starts and loses pods"
+            elif not c.satisfies(g, [*c.running[g], *pods]):
                 yield f"gang: {c.groups[g].key} starts below its minimum"
         kept_in_vain = self.given_up - self.evicted
         for g in sorted({c.group_of[i] for i in kept_in_vain}):
@@ -186,9 +187,9 @@ class Choice:
     def _budgets(self) -> Iterator[str]:
         c = self.cluster
         for b, budget in enumerate(c.snapshot.budgets):
-            mine = [i for i in self.evicted if b in c.budgets_of[i]]
-            if any(i not in self.given_up for i in mine) and len(mine) > budget.allowed:
-                yield f"budget: {budget.key} bears {budget.allowed}, loses {len(mine)}"
+            mine = sum(b in c.budgets_of[i] for i in self.evicted)
+            if mine > max(0, budget.allowed):
+                yield f"budget: {budget.key} bears {budget.allowed}, loses {mine}"
 
     def _floors(self) -> Iterator[str]:
         s, c = self.standing, self.cluster
@@ -242,20 +243,38 @@ def may_ever_evict(s: Standing, g: int, unit: Unit) -> bool:
         return False
     mine, theirs = c.queue_of[g], c.queue_of[h]
     if mine == theirs:
-        return max(c.weight_of_victim[i] for i in unit.pods) < c.groups[g].priority
-    _, branch = c.branches(mine, theirs)
+        return c.victim_priority[h] < c.groups[g].priority
+    branches = c.branches(mine, theirs)
+    if branches is None:
+        return False
     path = c.path[theirs]
-    return all(c.queues[q].reclaimable for q in path[: path.index(branch) + 1])
+    return all(c.queues[q].reclaimable for q in path[: path.index(branches[1]) + 1])
 
 
-def victim_units(s: Standing, h: int) -> list[Unit]:
-    """Return what of a running group may be evicted by right: all of it, or elastic pods."""
+def losses(s: Standing, h: int) -> list[Unit]:
+    """Return what a group may lose by right, up to exchange of interchangeable pods."""
     c = s.cluster
-    running = frozenset(c.running[h])
-    core = frozenset(c.minimum_of(h, c.running[h]))
-    out = []
-    if running and not c.needs_nobody(h) and running <= c.evictable:
-        out.append(Unit(h, running, True))
-    if c.state[h] != BROKEN or core != running:
-        out += [Unit(h, frozenset({i}), False) for i in sorted((running - core) & c.evictable)]
-    return out
+    if h not in s.losses_of:
+        running = c.running[h]
+        out = []
+        if running and not c.needs_nobody(h) and c.evictable.issuperset(running):
+            out.append(Unit(h, frozenset(running), True))
+        out += [
+            Unit(h, pods, False)
+            for pods in parts(c, [i for i in running if i in c.evictable])
+            if pods and c.satisfies(h, [i for i in running if i not in pods])
+        ]
+        s.losses_of[h] = [(u.pods, u.whole) for u in out]
+    return [Unit(h, pods, whole) for pods, whole in s.losses_of[h]]
+
+
+def parts(c: Cluster, pods: Iterable[int]) -> list[frozenset[int]]:
+    """Return the sets of these pods up to exchange of interchangeable ones: the last ranked go."""
+    by_kind: dict[int, list[int]] = {}
+    for i in sorted(pods, key=c.rank, reverse=True):
+        by_kind.setdefault(c.kind[i], []).append(i)
+    counts = product(*(range(len(x) + 1) for x in by_kind.values()))
+    return [
+        frozenset(i for x, n in zip(by_kind.values(), some, strict=True) for i in x[:n])
+        for some in counts
+    ]

@@ -2,22 +2,26 @@
 
 Readings of the contract that are fixed here:
 
-* A group that needs nobody (minimum 0, or enough members succeeded) is whole, has no minimum, and
-  all its members are elastic.
+* "Enough members succeeded" makes a need of 0 as well.
 * Terminating pods, foreign ones too, are gone: a plan is judged by the state it ends in.
-* A running group whose queue is missing or has children stands in a leaf of its own there
-  (a *stray*): nothing is due to it, weight 0, reclaimable.
 * Every queue on the way to the root must be open, without hold, and admit the namespace.
-* Percentages of the configuration are of the capacity C, rounded down.
+* "The larger of the group's and its pods'" priority is one for all of the group that runs: its
+  running pods count, the pending ones do not.
+* Where the queues of two groups lie one below the other, neither has a branch towards the other:
+  work that runs in an inner queue itself is no victim for those below.
+* In the order of giving groups up, one that a budget does not bear is passed over, not the end.
 """
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 
 from apportion.models import Config, Group, Node, Pod, PodState, Queue, QueueState, Snapshot
 from oracle.amount import Vec, plus
 
 NEW, WHOLE, BROKEN = "new", "whole", "broken"
 ROOT = -1
+NOWHERE = -2
+"""The queue of groups whose queue does not exist."""
 
 
 class Cluster:
@@ -44,6 +48,7 @@ class Cluster:
         self._read_pods()
         self._read_queues()
         self._read_groups()
+        self._read_victims()
         self._read_places()
 
     def vector(self, amounts: Mapping[str, int]) -> Vec:
@@ -70,26 +75,10 @@ class Cluster:
         self.ours = frozenset(i for i in running if self.group_of[i] >= 0)
         self.sitting = tuple(i for i in running if self.node_of[i] >= 0)
         """Running pods on known nodes, ours and foreign."""
-        now = self.snapshot.taken_at_s
-        self.evictable = frozenset(
-            i
-            for i in self.ours
-            if self.pods[i].preemptable
-            and self.groups[self.group_of[i]].preemptable
-            and not self.pods[i].critical
-            and (self.pods[i].protected_until_s or now) <= now
-        )
         self.fixed_for_good = frozenset(
-            i
-            for i, p in enumerate(self.pods)
-            if p.group is not None
-            and not (p.preemptable and self.groups[self.group_of[i]].preemptable)
+            i for i, g in enumerate(self.group_of) if g >= 0 and not self.groups[g].preemptable
         )
-        """Pods of ours that are not preemptable, running or not."""
-        self.weight_of_victim = [
-            max(p.priority, self.groups[g].priority) if g >= 0 else p.priority
-            for p, g in zip(self.pods, self.group_of, strict=True)
-        ]
+        """Pods of groups that are not preemptable, running or not."""
         self.budgets_of = [
             tuple(b for b, budget in enumerate(self.snapshot.budgets) if budget.covers(p))
             for p in self.pods
@@ -107,31 +96,18 @@ class Cluster:
         for q in range(len(self.queues)):
             if _is_on_cycle(q, self.parent):
                 self.parent[q] = ROOT
-        inner = set(self.parent)
-        self.stray: set[int] = set()
-        self.queue_of: list[int] = []
-        strays: dict[str, int] = {}
-        for g in self.groups:
-            q = known.get(g.queue, ROOT)
-            if q == ROOT or q in inner:
-                if g.queue not in strays:
-                    strays[g.queue] = len(self.queues)
-                    self.stray.add(len(self.queues))
-                    self.queues.append(Queue(g.queue, weight=0))
-                    self.parent.append(q)
-                q = strays[g.queue]
-            self.queue_of.append(q)
+        self.queue_of = [known.get(g.queue, NOWHERE) for g in self.groups]
         self.children: dict[int, list[int]] = {q: [] for q in range(ROOT, len(self.queues))}
         for q, p in enumerate(self.parent):
             self.children[p].append(q)
-        self.path = [self._path(q) for q in range(len(self.queues))]
+        self.path = {q: self._path(q) for q in range(len(self.queues))} | {NOWHERE: ()}
         """From the queue itself to its ancestor below the root."""
         shares = [self.config.queues.get(q.name) for q in self.queues]
         self.capability: list[dict[int, int]] = []
         self.deserved: list[dict[int, int]] = []
         self.own_guarantee: list[Vec] = []
         for q, queue in enumerate(self.queues):
-            s = None if q in self.stray else shares[q]
+            s = shares[q]
             self.capability.append(
                 self._named(queue.capability, s.capability_percent if s else {}, lower=True)
             )
@@ -162,13 +138,12 @@ class Cluster:
                 out[index[r]] = min(amount, out.get(index[r], amount)) if lower else amount
         return out
 
-    def branches(self, a: int, b: int) -> tuple[int, int]:
-        """Return the children of the lowest common ancestor towards two different leaves."""
-        up_a, up_b = self.path[a][::-1], self.path[b][::-1]
-        i = 0
-        while up_a[i] == up_b[i]:
-            i += 1
-        return up_a[i], up_b[i]
+    def branches(self, a: int, b: int) -> tuple[int, int] | None:
+        """Return the children of the lowest common ancestor towards two queues, if both exist."""
+        for x, y in zip(self.path[a][::-1], self.path[b][::-1], strict=False):
+            if x != y:
+                return x, y
+        return None
 
     # groups
 
@@ -180,6 +155,8 @@ class Cluster:
                 members[g].append(i)
         self.running: list[tuple[int, ...]] = []
         self.pending: list[tuple[int, ...]] = []
+        self.group_asks: list[tuple[int, ...]] = []
+        """What any running or pending member asks for."""
         self.need: list[int] = []
         self.role_need: list[dict[str, int]] = []
         for g, group in enumerate(self.groups):
@@ -187,6 +164,8 @@ class Cluster:
             by_state = {s: tuple(i for i in ranked if self.pods[i].state is s) for s in PodState}
             self.running.append(by_state[PodState.RUNNING])
             self.pending.append(by_state[PodState.PENDING])
+            here = (*self.running[g], *self.pending[g])
+            self.group_asks.append(self.asked(self.sum_of(self.size[i] for i in here)))
             done = by_state[PodState.SUCCEEDED]
             self.need.append(max(0, group.effective_minimum - len(done)))
             done_of = [self.pods[i].role for i in done]
@@ -199,6 +178,45 @@ class Cluster:
         self.grace_over = [
             g.broken_since_s is None or now - g.broken_since_s >= grace for g in self.groups
         ]
+
+    def _read_victims(self) -> None:
+        now = self.snapshot.taken_at_s
+        self.evictable = frozenset(
+            i
+            for i in self.ours
+            if self.pods[i].preemptable
+            and self.groups[self.group_of[i]].preemptable
+            and not self.pods[i].critical
+            and (self.pods[i].protected_until_s or now) <= now
+            and self.queue_of[self.group_of[i]] != NOWHERE
+        )
+        self.victim_priority = [
+            max([group.priority, *(self.pods[i].priority for i in self.running[g])])
+            for g, group in enumerate(self.groups)
+        ]
+        self.elastic_running: list[tuple[int, ...]] = []
+        for g in range(len(self.groups)):
+            minimum = self.minimum_of(g, self.running[g])
+            self.elastic_running.append(tuple(i for i in self.running[g] if i not in minimum))
+
+    def given_up(self, started: AbstractSet[int]) -> frozenset[int]:
+        """Return the pods of broken groups that go for nobody where these pods start."""
+        left = [b.allowed for b in self.snapshot.budgets]
+        out: set[int] = set()
+        for g in sorted(range(len(self.groups)), key=lambda g: self.groups[g].key):
+            pods = self.running[g]
+            if self.state[g] != BROKEN or not self.grace_over[g]:
+                continue
+            if any(self.pods[i].critical for i in pods) or not started.isdisjoint(self.pending[g]):
+                continue
+            after = list(left)
+            for i in pods:
+                for b in self.budgets_of[i]:
+                    after[b] -= 1
+            if all(n >= 0 or n == m for n, m in zip(after, left, strict=True)):
+                left = after
+                out.update(pods)
+        return frozenset(out)
 
     def rank(self, pod: int) -> tuple[int, int, str, str]:
         p = self.pods[pod]
@@ -232,7 +250,7 @@ class Cluster:
         group, leaf = self.groups[g], self.queue_of[g]
         if group.hold:
             return "the group is on hold"
-        if leaf in self.stray:
+        if leaf == NOWHERE or self.children[leaf]:
             return f"queue {group.queue} is missing or no leaf"
         for q in self.path[leaf]:
             queue, allowed = self.queues[q], self.namespaces[q]
@@ -265,8 +283,8 @@ class Cluster:
         kinds: dict[object, int] = {}
         keys = _label_keys(self.snapshot)
         self.kind: dict[int, int] = {}
-        """Interchangeable pending pods have one kind."""
-        for i in self.allowed:
+        """Interchangeable pending or running pods have one kind."""
+        for i in (*self.allowed, *sorted(self.ours)):
             p = self.pods[i]
             mark = (
                 self.group_of[i],
@@ -275,6 +293,7 @@ class Cluster:
                 tuple(sorted((k, v) for k, v in p.labels.items() if k in keys)),
                 (p.namespace, p.priority, p.preemptable, p.critical, p.protected_until_s),
                 i in self.nominated,
+                None if i in self.allowed else (self.node_of[i], p.created_s, p.started_s),
             )
             self.kind[i] = kinds.setdefault(mark, len(kinds))
         self.wary = frozenset(

@@ -1,9 +1,10 @@
 """Item 8, second half: a victim that would come back by right in the next cycle.
 
-It counts where the victim comes back against what has a right to it and starts in the plan (the two
-would evict each other in turns), or against what could have gone in its place (the wrong one went).
-Other returns are no harm that a plan could avoid: one gang makes room for a second one, which takes
-the place of a third; or idle room is used meanwhile.
+It comes back where its group, alone, can start by evicting and not without, and among what it would
+evict are started pods of a group that had a right to it (the two would evict each other in turns),
+or all of that ran before and could legally have gone in its place (the wrong one went). Other
+returns are no harm that a plan could avoid: one gang makes room for a second one, which takes the
+place of a third; or idle room is used meanwhile.
 
 The next cycle is the cluster after the plan: what starts runs (started now, protected by nothing
 new), victims and given-up groups are pending, terminating pods are gone, nominations are spent. A
@@ -18,7 +19,7 @@ from apportion.models import Budget, Pod, PodState, Snapshot
 from oracle.choice import Unit as Victims
 from oracle.choice import may_ever_evict
 from oracle.cluster import Cluster
-from oracle.exchange import Draft, Exchanges, Piece, Step
+from oracle.exchange import Draft, Exchanges, Piece
 from oracle.standing import Standing
 
 
@@ -82,13 +83,4 @@ def _returns(x: Exchanges, g: int) -> Iterator[frozenset[Piece]]:
         for p in x.running(nothing, g)
         if may_ever_evict(x.standing, g, Victims(p.group, p.pods, p.whole))
     ]
-    for given in x.minimal_sets(nothing, g, pieces):
-        if any(_is_by_right(x, g, given, step) for step in x.ways(nothing, g, given)):
-            yield given
-
-
-def _is_by_right(x: Exchanges, g: int, given: frozenset[Piece], step: Step) -> bool:
-    c = x.cluster
-    if all(c.queue_of[p.group] == c.queue_of[g] for p in given):
-        return True
-    return x.standing.is_in(step.name, step.draft.started)
+    yield from x.minimal_sets(nothing, g, pieces)

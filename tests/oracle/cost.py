@@ -3,30 +3,49 @@
 Readings of the contract that are fixed here:
 
 * Groups that are given up cost nothing: they go for nobody.
-* A gang is a group whose minimum, as written, is more than one; it breaks where it goes whole.
+* A gang breaks where it goes whole.
+* What would be in counts beside what the plan starts; of groups that lose single pods, these are
+  gone, and the rest makes up the minimum again.
 * Devices are all resources but cpu, memory, storage and hugepages. Work is in thousandths of a
   device × seconds; a pod without device counts its cpu, rounded up to whole cores. A pod without
   start time started when it was created.
-* Priorities are the larger of the group's and the pod's; the vector has one count for every
-  priority that a running pod of the snapshot has, from the top.
+* The vector has one count for every priority that a running group has, from the top.
+* Ages are counted from creation, as in the order of a leaf.
 """
 
+from collections.abc import Sequence
+
 from apportion.models.amounts import BYTES
-from oracle.choice import Choice
+from oracle.choice import Choice, Unit
 from oracle.cluster import Cluster
+from oracle.items import MINIMUM
 
 
-def cost_of(choice: Choice) -> tuple[int, ...]:
-    """Return (pods that are in, pods by priority from the top ..., gangs, work, ages)."""
-    s, c = choice.standing, choice.cluster
-    lost = [i for u in choice.units for i in u.pods]
-    protected = sum(len(u.pods) for u in choice.units if s.is_in(u.name, choice.started))
-    levels = sorted({c.weight_of_victim[i] for i in c.ours}, reverse=True)
-    by_priority = [sum(c.weight_of_victim[i] == level for i in lost) for level in levels]
-    gangs = sum(u.whole and c.groups[u.group].effective_minimum > 1 for u in choice.units)
+def cost_of(choice: Choice, units: Sequence[Unit] | None = None) -> tuple[int, ...]:
+    """Return (pods that come back, pods by priority from the top ..., gangs, work, ages).
+
+    With ``units``: of these victims of the plan only.
+    """
+    c = choice.cluster
+    units = choice.units if units is None else units
+    lost = [i for u in units for i in u.pods]
+    back = sum(_would_be_in(choice, u) for u in units)
+    levels = sorted({c.victim_priority[c.group_of[i]] for i in c.ours}, reverse=True)
+    by_priority = [sum(c.victim_priority[c.group_of[i]] == p for i in lost) for p in levels]
+    gangs = sum(u.whole and c.groups[u.group].effective_minimum > 1 for u in units)
     now = c.snapshot.taken_at_s
     ages = sum(max(0, now - c.pods[i].created_s) for i in lost)
-    return (protected, *by_priority, gangs, sum(lost_work(c, i) for i in lost), ages)
+    return (back, *by_priority, gangs, sum(lost_work(c, i) for i in lost), ages)
+
+
+def _would_be_in(choice: Choice, unit: Unit) -> int:
+    """Return how many pods of the victim are in once everything else that goes is gone."""
+    s, c, h = choice.standing, choice.cluster, unit.group
+    gone = choice.evicted - unit.pods
+    if unit.whole:
+        return len(unit.pods) if s.is_in((h, MINIMUM), choice.started, gone) else 0
+    out = sum(not s.is_in((h, i), choice.started, gone) for i in c.elastic_running[h])
+    return max(0, len(unit.pods) - out)
 
 
 def lost_work(c: Cluster, i: int) -> int:

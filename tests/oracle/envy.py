@@ -5,15 +5,12 @@ Readings of the contract that are fixed here:
 * "New" is what starts in the plan; what completes a broken group never gives way.
 * S is empty only in item 7, also where g completes a broken group.
 * An item of S in another queue is judged out at the branch towards it from g's queue.
-* "At lower priority" compares g's priority with the larger of the group's and its pods'.
 * Twins have the same need, per role and in total, and their minima the same pod specs; the younger
   group is the one created later. Only a minimum envies its twin.
 * An objection to a gang's elastic member is one by the member: it is in or out singly.
 * The share of a branch includes what starts, without what is evicted.
-* Item 8 is judged where nothing of 1 to 7 counts. A victim comes back by right if, in the cluster
-  after the plan, it could start alone by evicting, not without, and then either evicts lower
-  priorities of its own queue only, or is in. Which returns count: see :mod:`oracle.comeback`.
-  Groups that are given up are no victims.
+* Which returns of victims count in item 8: see :mod:`oracle.comeback`. Groups that are given up are
+  no victims.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -182,7 +179,7 @@ class Court:
             by_branch: dict[int, list[Piece]] = {}
             for x in starting:
                 if not self._is_own(g, x):
-                    branch = c.branches(c.queue_of[g], c.queue_of[x.group])[1]
+                    branch = self._branches(g, x)[1]
                     if not s.is_in_at(branch, x.name, draft.started):
                         by_branch.setdefault(branch, []).append(x)
             return list(by_branch.values())
@@ -199,11 +196,17 @@ class Court:
             ]
         ]
 
+    def _branches(self, g: int, x: Piece) -> tuple[int, int]:
+        found = self.cluster.branches(self.cluster.queue_of[g], self.cluster.queue_of[x.group])
+        assert found is not None  # both start, so both are in leaves
+        return found
+
     def _is_own(self, g: int, x: Piece) -> bool:
         return self.cluster.queue_of[g] == self.cluster.queue_of[x.group]
 
     def _priority(self, x: Piece) -> int:
-        return max(self.cluster.weight_of_victim[i] for i in x.pods)
+        c = self.cluster
+        return c.groups[x.group].priority if x.starts else c.victim_priority[x.group]
 
     def _is_lower(self, g: int, x: Piece) -> bool:
         return self._priority(x) < self.cluster.groups[g].priority
@@ -218,8 +221,7 @@ class Court:
     def _gives_by_due(self, draft: Draft, g: int, x: Piece) -> bool:
         if self._is_own(g, x):
             return self._is_lower(g, x)
-        c = self.cluster
-        branch = c.branches(c.queue_of[g], c.queue_of[x.group])[1]
+        branch = self._branches(g, x)[1]
         return not self.standing.is_in_at(branch, x.name, draft.started)
 
     def _is_younger_twin(self, g: int, x: Piece) -> bool:
@@ -242,12 +244,10 @@ class Court:
 
     def _holds(self, draft: Draft, g: int, k: int, given: frozenset[Piece], step: Step) -> bool:
         """Say whether the plan that the exchange leads to fulfils what item k asks of it."""
-        c = self.cluster
         if k == 2:
             return self.standing.is_in(step.name, step.draft.started)
         if k == 4:
-            theirs = c.queue_of[next(iter(given)).group]
-            mine, other = c.branches(c.queue_of[g], theirs)
+            mine, other = self._branches(g, next(iter(given)))
             return self._share(other, step.draft) > self._share(mine, draft)
         return True
 

@@ -2,9 +2,10 @@
 
 Readings of the contract that are fixed here:
 
-* What completes a broken group never gives way.
-* That no proper subset of S suffices is said of its pods: a group does not give way as a whole
-  where some of its elastic members suffice.
+* That no proper subset of S suffices, pod by pod: a group does not give way as a whole where some
+  of its pods suffice.
+* Of interchangeable running pods the last ranked go. Where the plan evicts other pods of the group
+  already, g has the right to all that go together.
 * A held group asks with its minimum only, in any choice of members that is just enough; a group
   that runs or starts asks with one elastic member. A group that the plan evicts whole asks nothing.
 * A started elastic member that gives way may be any started pod of the group that is
@@ -16,9 +17,10 @@ Readings of the contract that are fixed here:
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
+from math import prod
 
-from oracle.choice import Choice, victim_units
-from oracle.cluster import BROKEN, NEW
+from oracle.choice import Choice, losses, parts
+from oracle.cluster import BROKEN
 from oracle.items import MINIMUM, Name, items_of
 from oracle.legality import is_well_placed
 from oracle.placing import spots
@@ -50,7 +52,7 @@ class Piece:
     starts: bool
     whole: bool
     name: Name
-    """The item by which it is judged in or out."""
+    """The item by which it is judged in or out, if it starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +100,7 @@ class Exchanges:
             if c.held[g] or set(c.pending[g]) <= draft.started:
                 continue
             by_right = draft.evicted - given_up
-            core = set(c.minimum_of(g, c.running[g]))
-            if core and core <= by_right:
+            if c.running[g] and by_right.issuperset(c.running[g]):
                 continue
             out.append(g)
         return out
@@ -146,14 +147,16 @@ class Exchanges:
 
     def running(self, draft: Draft, g: int) -> list[Piece]:
         """Return what runs on in the plan, of other groups, and may ever be evicted."""
-        c, s = self.cluster, self.standing
-        return [
-            Piece(h, u.pods, False, u.whole, u.name)
-            for h in range(len(c.groups))
-            if h != g
-            for u in victim_units(s, h)
-            if not u.pods <= draft.evicted
-        ]
+        c, out = self.cluster, []
+        for h in range(len(c.groups)):
+            if h == g or draft.evicted.issuperset(c.running[h]):
+                continue
+            units = losses(self.standing, h)
+            out += [Piece(h, u.pods, False, True, (h, MINIMUM)) for u in units if u.whole]
+            if not all(u.whole for u in units):
+                stay = sorted(c.evictable.intersection(c.running[h]) - draft.evicted)
+                out += [Piece(h, frozenset({i}), False, False, (h, i)) for i in stay]
+        return out
 
     # where it leads
 
@@ -199,27 +202,42 @@ class Exchanges:
         return next((name for name in elastic if name[1] in fresh), elastic[-1])
 
     def _has_rights(self, choice: Choice, g: int, given: frozenset[Piece]) -> bool:
-        mine = [x for x in given if not x.starts]
-        units = {u.pods: u for u in choice.units}
-        return all(x.pods in units and choice.right(g, units[x.pods]) for x in mine)
+        units = {u.group: u for u in choice.units}
+        return all(
+            units[x.group].whole == x.whole and choice.right(g, units[x.group])
+            for x in given
+            if not x.starts
+        )
 
     def minimal_sets(
         self, draft: Draft, g: int, pieces: Collection[Piece]
     ) -> Iterator[frozenset[Piece]]:
         """Give the sets of these pieces that suffice for g, and no part of them does."""
-        if 2 ** len(pieces) > SUBSETS:
+        per_group: dict[tuple[int, bool], list[Piece]] = {}
+        for x in sorted(pieces, key=lambda x: (x.group, not x.starts, not x.whole, sorted(x.pods))):
+            per_group.setdefault((x.group, x.starts), []).append(x)
+        options = [self._combined(some) for some in per_group.values()]
+        if prod(map(len, options)) > SUBSETS:
             raise Oversize(f"{len(pieces)} items might give way to one group")
-        ordered = sorted(pieces, key=lambda x: (x.group, not x.starts, sorted(x.pods)))
-        sets = [some for n in range(1, len(ordered) + 1) for some in combinations(ordered, n)]
+        sets = [[x for some in chosen for x in some] for chosen in product(*options)]
         found: list[Pods] = []
         for some in sorted(sets, key=lambda some: sum(len(x.pods) for x in some)):
             pods = frozenset(i for x in some for i in x.pods)
-            overlap = len(pods) < sum(len(x.pods) for x in some)
-            if overlap or any(f < pods for f in found):
+            if not some or any(f < pods for f in found):
                 continue
             if self.ways(draft, g, frozenset(some)):
                 found.append(pods)
                 yield frozenset(some)
+
+    def _combined(self, pieces: list[Piece]) -> list[list[Piece]]:
+        """Return how pieces of one group, all starting or all running, may give way together."""
+        singles = [x for x in pieces if not x.whole]
+        if singles and not singles[0].starts:
+            by_pod = {i: x for x in singles for i in x.pods}
+            sets = [[by_pod[i] for i in pods] for pods in parts(self.cluster, by_pod)]
+        else:
+            sets = [list(x) for n in range(len(singles) + 1) for x in combinations(singles, n)]
+        return [*sets, *([x] for x in pieces if x.whole)]
 
     def parts_of(self, victims: Pods) -> list[Pods]:
         """Return the sets of pods to which these victims may be cut down, smallest first."""
@@ -227,11 +245,13 @@ class Exchanges:
         per_group = []
         for h in sorted({c.group_of[i] for i in victims}):
             mine = victims & set(c.running[h])
-            core = set(c.minimum_of(h, c.running[h])) if c.state[h] != NEW else set()
-            loose = sorted(mine - core)
-            options = {mine} | {
-                frozenset(x) for n in range(len(loose) + 1) for x in combinations(loose, n)
-            }
+            options = {mine, frozenset[int]()}
+            if c.state[h] != BROKEN:
+                options |= {
+                    x
+                    for x in parts(c, mine)
+                    if c.satisfies(h, [i for i in c.running[h] if i not in x])
+                }
             per_group.append(options)
         found = [frozenset[int]().union(*some) for some in product(*per_group)]
         return sorted(found, key=lambda x: (len(x), sorted(x)))

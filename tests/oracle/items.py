@@ -4,7 +4,8 @@ Readings of the contract that are fixed here:
 
 * Members form the minimum in rank order, but running ones before those that a plan starts; what a
   running group has beyond it, also where one role has too many, is elastic.
-* An item was nominated if one of its pods was.
+* Nominated items count as running also for progressive filling.
+* An elastic member of a broken group is an item of a broken group too: it comes before others.
 * The running part of a broken group that the plan does not complete is its minimum, also where it
   is given up.
 * With ``within``, the next new item is of the namespace (user) with the lowest dominant share of
@@ -12,6 +13,7 @@ Readings of the contract that are fixed here:
 """
 
 from collections.abc import Collection, Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
@@ -32,15 +34,19 @@ class Item:
     name: Name
     pods: tuple[int, ...]
     runs: bool
+    holds: bool
+    """Counts as running: it runs, or was nominated."""
     size: Vec
     asks: tuple[int, ...]
     key: Key
     """Place in the order of a leaf, but for ``within``."""
 
 
-def items_of(c: Cluster, g: int, started: Iterable[int]) -> list[Item]:
-    """Return the items of the group: what runs now and what a plan starts."""
-    members = (*c.running[g], *sorted(started, key=c.rank))
+def items_of(
+    c: Cluster, g: int, started: Iterable[int], gone: AbstractSet[int] = frozenset()
+) -> list[Item]:
+    """Return the items of the group: what runs now, but for ``gone``, and what a plan starts."""
+    members = (*(i for i in c.running[g] if i not in gone), *sorted(started, key=c.rank))
     minimum = c.minimum_of(g, members)
     out = [_item(c, g, MINIMUM, minimum)] if minimum else []
     out += [_item(c, g, i, (i,)) for i in members if i not in minimum]
@@ -50,17 +56,18 @@ def items_of(c: Cluster, g: int, started: Iterable[int]) -> list[Item]:
 def _item(c: Cluster, g: int, which: int, pods: tuple[int, ...]) -> Item:
     group = c.groups[g]
     runs = any(i in c.ours for i in pods)
+    holds = runs or any(i in c.nominated for i in pods)
     size = c.sum_of(c.size[i] for i in pods)
     key = (
         0 if c.state[g] == BROKEN else 1,
         -group.priority,
-        0 if runs or any(i in c.nominated for i in pods) else 1,
+        0 if holds else 1,
         0 if which == MINIMUM else 1,
         group.created_s,
         group.key,
         c.rank(pods[0]),
     )
-    return Item(g, (g, which), pods, runs, size, c.asked(size), key)
+    return Item(g, (g, which), pods, runs, holds, size, c.asked(size), key)
 
 
 def dominant(c: Cluster, size: Vec) -> Fraction | float:
@@ -79,13 +86,13 @@ def leaf_order(c: Cluster, leaf: int, items: Collection[Item]) -> list[Item]:
         return ranked
     used: dict[str, Vec] = {}
     for x in ranked:
-        if x.runs:
+        if x.holds:
             owner = _owner(c, leaf, x)
             used[owner] = plus(used.get(owner, c.zero), x.size)
     out: list[Item] = []
-    for _, block in groupby(ranked, key=lambda x: (*x.key[:4], x.runs)):
+    for _, block in groupby(ranked, key=lambda x: x.key[:4]):
         waiting = list(block)
-        is_new = not waiting[0].runs and waiting[0].key[0] == 1
+        is_new = not waiting[0].holds and waiting[0].key[0] == 1
         while waiting:
             x = waiting[0]
             if is_new:

@@ -1,7 +1,8 @@
 """Every legal plan of a small cluster, and the best one by given levels.
 
 Plans are told apart up to exchange of interchangeable pods (same group, role, spec, and labels that
-some selector reads). A step is one choice looked at, or one way to place it.
+some selector reads; running ones also node and times). A step is one choice looked at, or one way
+to place it.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,11 +11,11 @@ from itertools import product
 
 from apportion.models import Config, GroupKey, NodeName, PodKey, Snapshot
 from oracle.amount import minus, plus
-from oracle.choice import Choice, may_ever_evict, victim_units
+from oracle.choice import Choice, Unit, losses, may_ever_evict
 from oracle.cluster import BROKEN, Cluster
 from oracle.cost import cost_of
 from oracle.items import MINIMUM, items_of
-from oracle.legality import is_well_placed
+from oracle.legality import is_well_placed, plan_of
 from oracle.placing import spots
 from oracle.standing import Standing, standing_of
 
@@ -61,8 +62,8 @@ def optimum(
     levels: Sequence[Level],
     forced: Collection[GroupKey] = (),
     limit: int = STEPS,
-) -> tuple[tuple[int, ...], tuple[int, ...], Found] | None:
-    """Return the best vector of Σ values per level, the least cost with it, and such a plan.
+) -> tuple[tuple[int, ...], Found] | None:
+    """Return the best vector of :func:`worth` of all legal plans, and such a plan.
 
     A level maps (group, "minimum" | "elastic") to the value of its minimum, or of each elastic
     member, that starts. ``forced`` groups must start pods; None: no legal plan starts them all.
@@ -75,40 +76,82 @@ def optimum(
     s = standing_of(snapshot, config)
     meter = Meter(limit)
     must = {s.cluster.group_index[k] for k in forced}
-    by_value: dict[tuple[int, ...], list[frozenset[int]]] = {}
+    no_cost = (0,) * len(cost_of(Choice(s, frozenset(), frozenset())))
+    hopes: list[tuple[tuple[int, ...], frozenset[int]]] = []
     for started in start_sets(s, meter):
         if must <= {s.cluster.group_of[i] for i in started}:
-            by_value.setdefault(_value(s, started, levels), []).append(started)
-    for value in sorted(by_value, reverse=True):
-        best: tuple[tuple[int, ...], Found] | None = None
-        for started in by_value[value]:
-            ranked = sorted(
-                ((cost_of(ch), n, ch) for n, ch in enumerate(choices(s, started, meter))),
-                key=lambda t: t[:2],
-            )
-            for cost, _, choice in ranked:
-                if best is not None and best[0] <= cost:
-                    break
-                places = next(placings(choice, meter), None)
-                if places is not None:
-                    best = (cost, named(s.cluster, places, choice.evicted))
-                    break
-        if best is not None:
-            return value, best[0], best[1]
-    return None
+            work = _work(s.cluster, started, levels)
+            hopes.append((tuple(x for w in work for x in (w, *no_cost)), started))
+    best: tuple[tuple[int, ...], Found] | None = None
+    for hope, started in sorted(hopes, key=lambda t: t[0], reverse=True):
+        if best is not None and hope <= best[0]:
+            break
+        ranked = [(_worth(ch, levels), ch) for ch in choices(s, started, meter)]
+        for vector, choice in sorted(ranked, key=lambda t: t[0], reverse=True):
+            if best is not None and vector <= best[0]:
+                break
+            places = next(placings(choice, meter), None)
+            if places is not None:
+                best = (vector, named(s.cluster, places, choice.evicted))
+                break
+    return best
 
 
-def _value(s: Standing, started: frozenset[int], levels: Sequence[Level]) -> tuple[int, ...]:
-    c = s.cluster
-    out = [0] * len(levels)
-    for g in sorted({c.group_of[i] for i in started}):
-        for x in items_of(c, g, started & set(c.pending[g])):
-            if not started & set(x.pods):
-                continue
-            what = (c.groups[g].key, "minimum" if x.name[1] == MINIMUM else "elastic")
-            for n, level in enumerate(levels):
-                out[n] += level.get(what, 0)
+def worth(
+    snapshot: Snapshot,
+    config: Config,
+    levels: Sequence[Level],
+    places: Mapping[PodKey, NodeName],
+    evicted: Collection[PodKey],
+) -> tuple[int, ...]:
+    """Return the plan's vector: per level its work, and the cost of its victims with minus signs.
+
+    A victim belongs to the last level of which something starts that has a right to it; where no
+    level has such a group, it is not priced.
+    """
+    s = standing_of(snapshot, config)
+    started, gone = plan_of(s, places, evicted)
+    return _worth(Choice(s, frozenset(started), gone), levels)
+
+
+def _worth(choice: Choice, levels: Sequence[Level]) -> tuple[int, ...]:
+    starts = _starts(choice.cluster, choice.started, levels)
+    victims: list[list[Unit]] = [[] for _ in levels]
+    for u in choice.units:
+        having = choice.beneficiaries(u)
+        last = [n for n, level in enumerate(starts) if any(g in having for g, _ in level)]
+        if last:
+            victims[last[-1]].append(u)
+    out: list[int] = []
+    for n, work in enumerate(_work(choice.cluster, choice.started, levels)):
+        out += [work, *(-x for x in cost_of(choice, victims[n]))]
     return tuple(out)
+
+
+def _work(c: Cluster, started: frozenset[int], levels: Sequence[Level]) -> list[int]:
+    return [sum(v for _, v in level) for level in _starts(c, started, levels)]
+
+
+def _starts(
+    c: Cluster, started: frozenset[int], levels: Sequence[Level]
+) -> list[list[tuple[int, int]]]:
+    """Return what starts of each level: the group, and what it is worth."""
+    found: list[tuple[int, str, int]] = []
+    for g in sorted({c.group_of[i] for i in started}):
+        mine = started & set(c.pending[g])
+        missing = sum(len(mine & set(x.pods)) for x in items_of(c, g, mine) if x.name[1] == MINIMUM)
+        if missing:
+            found.append((g, "minimum", 1))
+        if len(mine) > missing:
+            found.append((g, "elastic", len(mine) - missing))
+    return [
+        [
+            (g, n * level[c.groups[g].key, what])
+            for g, what, n in found
+            if (c.groups[g].key, what) in level
+        ]
+        for level in levels
+    ]
 
 
 def named(c: Cluster, places: Mapping[int, int], evicted: Collection[int]) -> Found:
@@ -171,16 +214,11 @@ def choices(s: Standing, started: frozenset[int], meter: Meter) -> Iterator[Choi
     starters = {c.group_of[i] for i in started}
     per_group: list[list[frozenset[int]]] = []
     for h in range(len(c.groups)):
-        if not c.running[h] or forced & set(c.running[h]):
+        if h in starters or not forced.isdisjoint(c.running[h]):
             continue
-        options = {frozenset[int]()}
-        for unit in victim_units(s, h):
-            if not any(may_ever_evict(s, g, unit) for g in starters):
-                continue
-            if unit.whole and h not in starters:
-                options.add(unit.pods)
-            elif not unit.whole:
-                options |= {x | unit.pods for x in options}
+        options = [frozenset[int]()] + [
+            u.pods for u in losses(s, h) if any(may_ever_evict(s, g, u) for g in starters)
+        ]
         if len(options) > 1:
             per_group.append(sorted(options, key=lambda x: (len(x), sorted(x))))
     for some in product(*per_group):

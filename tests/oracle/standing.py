@@ -2,31 +2,50 @@
 
 Readings of the contract that are fixed here:
 
-* R counts no terminating foreign pods, and is never negative.
 * A queue is *limited* in r where its capability names r or guarantees leave its realCap below R;
   a capability may name ``pods``.
-* A member that fits no node of the emptied cluster alone is passed over when the minimum of a group
-  is picked for demand. A running group stays where it is while its missing or elastic members are
-  tried; elastic members are tried one after the other, in rank order, and skipped if they fail.
-* A broken group whose grace is over and that could not run is *lost*: every plan gives it up. It
-  makes no demand and has no items, else it would push others out of what is theirs afterwards.
+* Elastic members are tried for demand in rank order, and skipped if they fail.
+* A group is *lost* only if every plan does give it up: budgets and critical pods may forbid it.
 * A due of an inner queue that does not name r is the sum over its children, unlimited if one is.
 * With ``literal_deserved`` a leaf names 0 wherever another queue names r.
-* Limits of queues, and the ban on non-preemptible use beyond ``deserved``, hold for demand as well.
+* "Inside every limit and due" is meant for demand beside the work that cannot be evicted; the due
+  is the ban on non-preemptible use beyond ``deserved``.
+* Of a resource that nobody names, weight 0 takes what is left after all siblings of any priority.
+* Work that runs in an inner queue itself has no child to be out at: it is walked there as in, with
+  fill 0, before what children have.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from apportion.models import UNLIMITED, Config, Snapshot
 from oracle.amount import Vec, minus, plus
-from oracle.cluster import BROKEN, ROOT, Cluster
+from oracle.cluster import ROOT, Cluster
 from oracle.items import Item, Name, items_of, leaf_order
 from oracle.placing import can_be_placed
 
 Fill = Fraction | float
-Row = dict[Name, tuple[Item, bool, Fill]]
-"""The items of a queue in their order, each with: is it in, and its fill."""
+Measure = Sequence[int]
+NOTHING: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an item stands in a queue."""
+
+    item: Item
+    prefix: Vec
+    is_in: bool
+    fill: Fill
+
+    def is_beyond(self, most: Measure, asks: Collection[int]) -> bool:
+        """Say whether the prefix exceeds a measure on a resource that item and claimant ask for."""
+        return any(self.prefix[r] > most[r] for r in self.item.asks if r in asks)
+
+
+Row = dict[Name, Place]
+"""The items of a queue in their order."""
 
 
 class Standing:
@@ -56,6 +75,7 @@ class Standing:
         self.named_somewhere = {r for d in c.deserved for r in d}
         self.due: list[Vec] = [c.zero for _ in every]
         self._sum_dues(ROOT)
+        self._kept: dict[frozenset[int], frozenset[int]] = {}
         self.could_run: dict[int, tuple[int, ...]] = {}
         """Pending pods, per group, that make demand."""
         gone = c.evictable
@@ -69,9 +89,15 @@ class Standing:
         for r in range(c.slot):
             self._divide(ROOT, r, Fraction(self.root[r]))
         self.e_floor = [tuple(int(x) for x in row) for row in self.e]
-        self._rows: dict[tuple[int, frozenset[int]], Row] = {}
-        self._may_start = [self._startable_in(q) for q in every]
-        self._kept: dict[frozenset[int], frozenset[int]] = {}
+        self.measures: tuple[list[Measure], list[Measure]] = (
+            [self._due_measure(q) for q in every],
+            list(self.e_floor),
+        )
+        """By what a right is measured, per queue: the due, and the entitlement."""
+        self._rows: dict[tuple[int, frozenset[int], frozenset[int]], Row] = {}
+        self._members_of = [self._members_in(q) for q in every]
+        self.losses_of: dict[int, list[tuple[frozenset[int], bool]]] = {}
+        """What each group may lose, and whether that is all of it: remembered by the choice."""
 
     # section 2
 
@@ -108,10 +134,10 @@ class Standing:
     def names(self, q: int, r: int) -> bool:
         """Say whether the due of q in r is named, by q or below it."""
         c = self.cluster
-        if r in c.deserved[q] or q in c.stray:
+        if r in c.deserved[q]:
             return True
         if c.children[q]:
-            return any(self.names(k, r) for k in c.children[q] if k not in c.stray)
+            return any(self.names(k, r) for k in c.children[q])
         return c.config.literal_deserved and r in self.named_somewhere
 
     def _sum_dues(self, q: int) -> Vec:
@@ -123,7 +149,7 @@ class Standing:
         for r in range(c.slot):
             if r in c.deserved[q]:
                 due = c.deserved[q][r]
-            elif r not in self.named_somewhere or q in c.stray:
+            elif r not in self.named_somewhere:
                 due = 0
             elif c.children[q]:
                 due = min(sum(v[r] for v in below), UNLIMITED)
@@ -174,7 +200,8 @@ class Standing:
         old = [i for i in kept if i in c.fixed_for_good and q in self.path_of(i)]
         added = c.sum_of(c.size[i] for i in new)
         use = plus(added, c.sum_of(c.size[i] for i in old))
-        return [c.resources[r] for r, due in c.deserved[q].items() if added[r] and use[r] > due]
+        named = [(r, due) for r, due in c.deserved[q].items() if r < c.slot]
+        return [c.resources[r] for r, due in named if added[r] and use[r] > due]
 
     def path_of(self, pod: int) -> tuple[int, ...]:
         return self.cluster.path[self.cluster.queue_of[self.cluster.group_of[pod]]]
@@ -195,7 +222,7 @@ class Standing:
     def is_lost(self, g: int) -> bool:
         """Say whether every plan gives the group up."""
         c = self.cluster
-        return c.state[g] == BROKEN and c.grace_over[g] and g not in self.could_run
+        return g not in self.could_run and not self.given_up(NOTHING).isdisjoint(c.running[g])
 
     def _divide(self, parent: int, r: int, amount: Fraction) -> None:
         c, children = self.cluster, self.cluster.children[parent]
@@ -213,54 +240,69 @@ class Standing:
             for q, v in water_filling(wish, max(rest, Fraction(0))).items():
                 got[q] += v
                 rest -= v
+        if r not in self.named_somewhere:
+            wish = {
+                q: (Fraction(self.demand[q][r] - first[q]), 1)
+                for q in children
+                if c.queues[q].weight == 0
+            }
+            for q, v in water_filling(wish, max(rest, Fraction(0))).items():
+                got[q] += v
         for q in children:
             self.e[q][r] = got[q]
             self._divide(q, r, got[q])
 
+    def _due_measure(self, q: int) -> Measure:
+        """Return the due, but e of a resource that nobody names."""
+        named, due, e = self.named_somewhere, self.due[q], self.e_floor[q]
+        return [due[r] if r in named else e[r] for r in range(self.cluster.slot)]
+
     # section 3
 
     def given_up(self, started: frozenset[int]) -> frozenset[int]:
-        """Return the pods of broken groups whose grace is over and that the plan does not save."""
+        """Return the pods that go for nobody in a plan that starts these."""
         if started not in self._kept:
-            c = self.cluster
-            self._kept[started] = frozenset(
-                i
-                for g, state in enumerate(c.state)
-                if state == BROKEN and c.grace_over[g] and not started & set(c.pending[g])
-                for i in c.running[g]
-            )
+            self._kept[started] = self.cluster.given_up(started)
         return self._kept[started]
 
-    def _startable_in(self, q: int) -> frozenset[int]:
+    def _members_in(self, q: int) -> frozenset[int]:
         c = self.cluster
         return frozenset(
-            i for g, leaf in enumerate(c.queue_of) if q in c.path[leaf] for i in c.pending[g]
+            i
+            for g, leaf in enumerate(c.queue_of)
+            if q in c.path[leaf]
+            for i in (*c.pending[g], *c.running[g])
         )
 
-    def row(self, q: int, started: frozenset[int]) -> Row:
-        """Return the items of queue q under a plan that starts these pods."""
-        key = (q, started & self._may_start[q])
+    def row(self, q: int, started: frozenset[int], gone: frozenset[int] = NOTHING) -> Row:
+        """Return the items of queue q under a plan that starts these pods.
+
+        What is ``gone`` is left out; a plan's items are also those that it evicts.
+        """
+        key = (q, started & self._members_of[q], gone & self._members_of[q])
         if key not in self._rows:
-            self._rows[key] = self._make_row(q, key[1])
+            self._rows[key] = self._make_row(*key)
         return self._rows[key]
 
-    def _make_row(self, q: int, started: frozenset[int]) -> Row:
+    def _make_row(self, q: int, started: frozenset[int], gone: frozenset[int]) -> Row:
         c = self.cluster
-        order: list[Item]
+        order = leaf_order(
+            c,
+            q,
+            [
+                x
+                for g, leaf in enumerate(c.queue_of)
+                if leaf == q and not self.is_lost(g)
+                for x in items_of(c, g, started & set(c.pending[g]), gone)
+            ],
+        )
         if c.children[q]:
-            below = [x for k in c.children[q] for x in self.row(k, started).values()]
-            order = [x for x, _, _ in sorted(below, key=lambda t: (not t[1], t[2], t[0].key))]
-        else:
-            order = leaf_order(
-                c,
-                q,
-                [
-                    x
-                    for g, leaf in enumerate(c.queue_of)
-                    if leaf == q and not self.is_lost(g)
-                    for x in items_of(c, g, started & set(c.pending[g]))
-                ],
-            )
+            mixed = [(False, Fraction(0), x.key, x) for x in order] + [
+                (not p.is_in, p.fill, p.item.key, p.item)
+                for k in c.children[q]
+                for p in self.row(k, started, gone).values()
+            ]
+            order = [t[3] for t in sorted(mixed, key=lambda t: t[:3])]
         prefix = c.zero
         out: Row = {}
         needs_fill = c.parent[q] != ROOT
@@ -270,17 +312,19 @@ class Standing:
             fill: Fill = Fraction(0)
             if needs_fill:
                 fill = max((ratio(prefix[r], self.e[q][r]) for r in x.asks), default=Fraction(0))
-            out[x.name] = (x, is_in, fill)
+            out[x.name] = Place(x, prefix, is_in, fill)
         return out
 
-    def is_in_at(self, q: int, name: Name, started: frozenset[int]) -> bool:
-        found = self.row(q, started).get(name)
-        return found is not None and found[1]
+    def is_in_at(
+        self, q: int, name: Name, started: frozenset[int], gone: frozenset[int] = NOTHING
+    ) -> bool:
+        found = self.row(q, started, gone).get(name)
+        return found is not None and found.is_in
 
-    def is_in(self, name: Name, started: frozenset[int]) -> bool:
+    def is_in(self, name: Name, started: frozenset[int], gone: frozenset[int] = NOTHING) -> bool:
         """Say whether the item is in at every level below the root."""
         c = self.cluster
-        return all(self.is_in_at(q, name, started) for q in c.path[c.queue_of[name[0]]])
+        return all(self.is_in_at(q, name, started, gone) for q in c.path[c.queue_of[name[0]]])
 
 
 def ratio(a: int, b: Fraction) -> Fill:
@@ -341,8 +385,8 @@ class Report:
         pods = frozenset(i for i, p in enumerate(c.pods) if p.key in started)
         row = self.standing.row(self._index[queue], pods)
         return [
-            (c.groups[g].key if i < 0 else c.pods[i].key, is_in, fill)
-            for (g, i), (_, is_in, fill) in row.items()
+            (c.groups[g].key if i < 0 else c.pods[i].key, p.is_in, p.fill)
+            for (g, i), p in row.items()
         ]
 
 

@@ -56,6 +56,8 @@ class World:
     """A snapshot in the making."""
 
     rng: Random
+    more: Random
+    """For what was added since, so that the rest of a seed's world stays what it was."""
     limits: Limits
     gpus: bool
     rich: bool
@@ -71,6 +73,9 @@ class World:
     def once_in(self, n: float) -> bool:
         return self.rng.random() < 1 / n
 
+    def more_in(self, n: float) -> bool:
+        return self.more.random() < 1 / n
+
     def rarely(self, n: float) -> bool:
         return self.rich and self.once_in(n)
 
@@ -80,6 +85,7 @@ def world(seed: int, size: Size) -> Snapshot:
     rng = Random(f"{size} {seed}")
     w = World(
         rng,
+        Random(f"more {size} {seed}"),
         LIMITS[size],
         gpus=rng.random() < 0.4,
         rich=rng.random() < 0.6,
@@ -205,7 +211,7 @@ def _add_group(w: World, n: int) -> None:
     group = Group(
         rng.choice("ab"),
         f"g{n}",
-        queue,
+        QueueName("missing") if w.more_in(50) else queue,
         minimum,
         role_minimum if roles else {},
         priority,
@@ -272,7 +278,7 @@ def _in(pod: Pod, state: PodState, node: str | None = None) -> Pod:
 def _settle(w: World, pod: Pod) -> None:
     """Put a running or terminating pod on a node where it fits by every rule, else leave it."""
     if not pod.holds:
-        if pod.state is PodState.PENDING and w.rarely(20):
+        if pod.state is PodState.PENDING and (w.rarely(20) or w.more_in(15)):
             w.nominations.append((pod.key, w.rng.choice(w.nodes).name))
         w.pods.append(pod)
         return
@@ -321,7 +327,9 @@ def _spec(w: World, app: str) -> PodSpec:
 
 
 def _budgets(w: World) -> list[Budget]:
-    return [
+    wide = LabelSelector((Requirement("tier", "In", ("s",)),))
+    shared = [Budget("a", "wide", wide, w.more.choice((0, 1, 2)))] if w.more_in(10) else []
+    return shared + [
         Budget(
             g.namespace,
             g.name,
