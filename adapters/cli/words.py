@@ -66,4 +66,6 @@ def number(value: int) -> str:
 
 def percent(part: float) -> str:
     """Return a part of one in percent."""
+    if part >= 10:
+        return "> 1000 %"
     return f"{100 * part:.0f} %" if part >= 0.1 or part == 0 else f"{100 * part:.1f} %"
