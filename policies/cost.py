@@ -17,14 +17,19 @@ def devices_milli(scene: Scene, pod: Pod) -> int:
 
 
 def age_s(scene: Scene, pod: Pod) -> int:
-    """Return how long the pod has run, in seconds."""
+    """Return how long the pod has existed, in seconds."""
+    return max(0, scene.snapshot.taken_at_s - pod.created_s) if pod.created_s else 0
+
+
+def run_s(scene: Scene, pod: Pod) -> int:
+    """Return how long the pod has run, in seconds; since its creation where that is not known."""
     start = pod.started_s if pod.started_s is not None else pod.created_s
     return max(0, scene.snapshot.taken_at_s - start) if start else 0
 
 
 def lost_work(scene: Scene, pod: Pod) -> int:
     """Return the work that is lost with the pod, in thousandths of device-seconds."""
-    return devices_milli(scene, pod) * age_s(scene, pod)
+    return devices_milli(scene, pod) * run_s(scene, pod)
 
 
 def spare_members(m: Members) -> int:

@@ -4,6 +4,7 @@ Groups that are given up cost nothing: they go in any case. Each cost says what 
 victim, so that the search can ask what the evictions for one level of work cost.
 """
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -116,11 +117,10 @@ def returning(outcome: Outcome, group: GroupKey) -> int:
         if m.group.queue not in scene.tree or m.key in table.lost:
             continue
         new = {p.key for p in outcome.started.get(m.key, ())}
-        items = [
-            i
-            for i in items_of(scene, m, [p for p in m.pending if p.key in new])
-            if m.key == group or not any(p.key in outcome.evicted for p in i.pods)
-        ]
+        if m.key != group and m.key in outcome.losses:
+            # Its minimum forms anew from what is left.
+            m = dataclasses.replace(m, running=outcome.kept(m.key))
+        items = items_of(scene, m, [p for p in m.pending if p.key in new])
         of_leaf.setdefault(m.group.queue, []).extend(items)
     places = places_of_items(table, of_leaf)
     m = scene.roster[group]

@@ -10,7 +10,7 @@ from typing import Literal
 from weakref import WeakKeyDictionary
 
 from ..models import UNLIMITED, GroupKey, Pod, PodKey, QueueName
-from .evictable import given_up
+from .evictable import evictable, given_up
 from .fitting import Field, emptied
 from .holds import holds
 from .ledger import Matrix
@@ -91,10 +91,11 @@ def items_of(scene: Scene, m: Members, pending: Sequence[Pod]) -> list[Item]:
     """Return the group's items if these pending pods start: its minimum, and elastic members."""
     promised = nominated_pods(scene)
     g = m.group
+    broken = m.standing is Standing.BROKEN
 
     def item(kind: Kind, pods: Sequence[Pod], new: bool, position: int = 0) -> Item:
         fresh = new and not any(p.key in promised for p in pods)
-        return Item(g, kind, tuple(pods), fresh, False, position)
+        return Item(g, kind, tuple(pods), fresh, broken, position)
 
     out: list[Item] = []
     if m.standing is Standing.NEW:
@@ -105,7 +106,7 @@ def items_of(scene: Scene, m: Members, pending: Sequence[Pod]) -> list[Item]:
     if m.standing is Standing.BROKEN:
         first, elastic = m.split([*m.running, *pending])
         whole = m.is_whole(first)
-        out.append(Item(g, "minimum", tuple(first), False, whole, 0 if whole else AS_IT_IS))
+        out.append(item("minimum", first, False, 0 if whole else AS_IT_IS))
         out += [item("elastic", (p,), True, i) for i, p in enumerate(elastic)]
         return out
     first, surplus = m.split(m.running)
@@ -156,7 +157,11 @@ def _table(scene: Scene) -> StandingTable:
     entitlement = _entitlements(scene, limits, columns, demand, due)
     for q, of in items.items():
         # A broken group has two places: completed, and as it is.
-        repaired = [scene.roster[i.group.key] for i in of if i.broken]
+        repaired = [
+            scene.roster[i.group.key]
+            for i in of
+            if i.broken and i.kind == "minimum" and i.position != AS_IT_IS
+        ]
         of += [i for m in repaired for i in items_of(scene, m, ())]
         items[q] = of
     could_run = {g: len(pods) for g, pods in could.items()}
@@ -249,6 +254,8 @@ def _runs(scene: Scene, field: Field, m: Members) -> list[Pod]:
     if m.standing is not Standing.WHOLE:
         keys = {p.key for p in usable}
         first = [p for p in m.split([*m.running, *usable])[0] if p.key in keys]
+    if not _allowed(scene, m, scene.rows([*m.running, *first])):
+        return []
     fit = field.place(first)
     if fit.places is None:
         # The search gave up, or these cannot stand together: then only a proof says no.
@@ -272,15 +279,41 @@ def _runs(scene: Scene, field: Field, m: Members) -> list[Pod]:
 
 
 def _allowed(scene: Scene, m: Members, row: Matrix) -> bool:
-    """Say whether the group alone would stay inside every limit and due."""
+    """Say whether the group, beside work that cannot be evicted, stays inside limits and dues."""
     limits = limits_of(scene)
+    stays, fixed = _unmovable(scene)
+    own = scene.rows([p for p in m.running if not evictable(scene, p)])
+    own_fixed = scene.rows(m.running)
     for q in scene.tree.path(m.group.queue):
-        most = limits.limit[q]
-        if any(top is not None and row[r] > top for r, top in enumerate(most)):
-            return False
-        if not m.group.preemptable and any(row[r] > v for r, v in limits.due_named(q).items()):
-            return False
+        for r, top in enumerate(limits.limit[q]):
+            if top is not None and row[r] and stays[q][r] - own[r] + row[r] > top:
+                return False
+        if not m.group.preemptable:
+            for r, due in limits.due_named(q).items():
+                if row[r] and fixed[q][r] - own_fixed[r] + row[r] > due:
+                    return False
     return True
+
+
+def _unmovable(scene: Scene) -> tuple[Mapping[QueueName, Matrix], Mapping[QueueName, Matrix]]:
+    """Return, by queue, the use that cannot be evicted, and that of non-preemptible groups."""
+    if scene not in _UNMOVABLE:
+        zero = scene.rows(())
+        stays = {QueueName(q): zero.copy() for q in scene.tree.queues}
+        fixed = {QueueName(q): zero.copy() for q in scene.tree.queues}
+        for m in scene.roster.values():
+            left = [p for p in m.running if not evictable(scene, p)]
+            for q in scene.tree.path(m.group.queue) if m.running else ():
+                stays[q] = stays[q] + scene.rows(left)
+                if not m.group.preemptable:
+                    fixed[q] = fixed[q] + scene.rows(m.running)
+        _UNMOVABLE[scene] = (stays, fixed)
+    return _UNMOVABLE[scene]
+
+
+_UNMOVABLE: "WeakKeyDictionary[Scene, tuple[dict[QueueName, Matrix], dict[QueueName, Matrix]]]" = (
+    WeakKeyDictionary()
+)
 
 
 def _demand(
@@ -315,11 +348,13 @@ def _dues(
         for r in columns:
             if r in named:
                 mine[r] = Fraction(named[r])
-            elif r not in limits.named or scene.config.literal_deserved:
+            elif r not in limits.named:
                 mine[r] = Fraction(0)
             elif scene.tree.children.get(q):
                 parts = [out[c][r] for c in scene.tree.children[q]]
                 mine[r] = min(sum(parts, Fraction(0)), Fraction(UNLIMITED))
+            elif scene.config.literal_deserved:
+                mine[r] = Fraction(0)
             else:
                 mine[r] = Fraction(UNLIMITED)
         out[q] = mine

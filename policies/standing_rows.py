@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from ..models import GroupKey, QueueName
 from .members import Item, Standing
 from .places import ranks_of
-from .standing import Measure, StandingTable, items_of
+from .standing import AS_IT_IS, Measure, StandingTable, items_of
 
 if TYPE_CHECKING:
     from .board import Board, GroupType, Term, Var, Victim
@@ -56,7 +56,7 @@ def _before(
             waiting.setdefault(other.group.key, set()).add(other.kind)
             if other.kind == "minimum":
                 sizes[other.group.key] = row
-        elif other.broken:
+        elif other.broken and other.kind == "minimum" and other.position != AS_IT_IS:
             waiting.setdefault(other.group.key, set()).add("repair")
         else:
             base = [a + b for a, b in zip(base, row)]
