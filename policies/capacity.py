@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..models import Violation
+from ..models.quantity import show
 from .outcome import Outcome
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Capacity:
                             self.name,
                             f"node {scene.nodes[i].name}",
                             f"{scene.ledger.resources[c]} is overfull {when} by "
-                            f"{-int(room[i][c]) * scene.ledger.divisor[c]}",
+                            f"{show(-int(room[i][c]), scene.ledger.resources[c])}",
                         )
 
     def constrain(self, board: "Board") -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..models import NodeName, Pod, PodKey
 from .api import Tracked
-from .evictable import evictable
+from .evictable import evictable, given_up
 from .ledger import Matrix
 from .scene import Scene
 from .tracker import Mask, Tracker, World
@@ -140,8 +140,9 @@ def _kinds(pods: Iterable[Pod]) -> list[list[Pod]]:
 
 
 def emptied(scene: Scene) -> Field:
-    """Return the cluster as it would be without evictable work."""
+    """Return the cluster as it would be without evictable work and groups that may be given up."""
     gone = {p.key for p in scene.snapshot.pods if p.holds and evictable(scene, p)}
+    gone |= {p.key for m in scene.roster.values() if given_up(scene, m) for p in m.running}
     room = scene.room_later.copy()
     for p, i in scene.holders:
         if p.key in gone:

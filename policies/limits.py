@@ -1,4 +1,4 @@
-"""Limits, dues and guarantees of every queue of the tree, in ledger units.
+"""Limits, dues and guarantees of every queue of the tree, one entry a column of the ledger.
 
 Percentages of the cluster (our own configuration) are of the allocatable amounts of nodes that take pods.
 """
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from ..models import UNLIMITED, PodState, QueueName, Warned
+from ..models.quantity import show
 from .ledger import Matrix
 from .outcome import running
 from .scene import Scene
@@ -83,12 +84,7 @@ def _limits(scene: Scene) -> Limits:
         }
 
     def columns(of: Mapping[str, int]) -> dict[int, int]:
-        # Down: a limit between two multiples of what all requests share lets in no more.
-        return {
-            ledger.column[r]: v if v >= UNLIMITED else v // ledger.divisor[ledger.column[r]]
-            for r, v in of.items()
-            if r in ledger.column
-        }
+        return {ledger.column[r]: v for r, v in of.items() if r in ledger.column}
 
     deserved: dict[QueueName, dict[int, int]] = {}
     capability: dict[QueueName, dict[int, int]] = {}
@@ -148,13 +144,13 @@ def _children(
         if total > most:
             for q in children:
                 kept[q][r] = kept[q][r] * most // total
-            d, name = scene.ledger.divisor[r], scene.ledger.resources[r]
+            name = scene.ledger.resources[r]
             under = "the cluster" if parent == "root" else f"queue {parent}"
             warnings.append(
                 Warned(
                     f"Queue {', '.join(q for q in children if wish[q][r])}",
                     f"spec.guarantee.resource[{name}]",
-                    f"the guarantees add up to {total * d} where {under} has {most * d}; each is "
+                    f"the guarantees add up to {show(total, name)} where {under} has {show(most, name)}; each is "
                     f"scaled down to {most * 100 // total}%: lower the guarantees",
                 )
             )

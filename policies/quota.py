@@ -1,6 +1,6 @@
 """Queue quota: limits at every level of the tree, and dues for work that cannot be preempted.
 
-use(q) ≤ limit(q) = min(capability, realCap), realCap(q) = max(realCap(parent) − Σ guarantees of its
+Where anything starts that asks for a resource: use(q) ≤ limit(q) = min(capability, realCap), realCap(q) = max(realCap(parent) − Σ guarantees of its
 children, 0) + own guarantee, per resource, at every level. Non-preemptible work starts only while
 the non-preemptible use ≤ deserved at every ancestor that names the resource.
 """
@@ -83,8 +83,8 @@ class Quota:
         for q, columns in sorted(asked.items()):
             for r in sorted(columns):
                 most = limits.limit[q][r]
-                before, after = int(outcome.use_before[q][r]), int(outcome.use_after[q][r])
-                if most is not None and after > max(most, before):
+                after = int(outcome.use_after[q][r])
+                if most is not None and after > most:
                     yield Violation(
                         self.name, f"queue {q}",
                         f"would use {_show(scene, r, after)} of {scene.ledger.resources[r]}, "
@@ -131,7 +131,15 @@ class Quota:
                 new = self._new(board, types, r)
                 freed: list[Term] = [(-u.row[r], board.lost(u)) for u in units if u.row[r]]
                 about = f"{q} {scene.ledger.resources[r]}"
-                board.at_most([*new, *freed], max(0, most - use[q][r]), self.name, about)
+                room = most - use[q][r]
+                if room >= 0:
+                    board.at_most([*new, *freed], room, self.name, about)
+                elif new:
+                    # Above its limit already: nothing has to go, but what starts has to fit.
+                    used = board.flag(("above", q, r))
+                    for _, x in new:
+                        board.at_most([(1, x), (-board.upper(x), used)], 0, self.name, about)
+                    board.at_most([*new, *freed], room, self.name, about, given=[used])
             self._dues(board, q, limits, types)
 
     @staticmethod
@@ -165,4 +173,4 @@ class Quota:
 def _show(scene: Scene, r: int, value: int) -> str:
     from ..models.quantity import show
 
-    return show(value * scene.ledger.divisor[r], scene.ledger.resources[r])
+    return show(value, scene.ledger.resources[r])

@@ -230,6 +230,14 @@ def _could_run(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:
     out: dict[GroupKey, tuple[Pod, ...]] = {}
     for m in scene.roster.values():
         out[m.key] = ()
+        if m.running and m.pending:
+            with_own = _with_running(scene, field, m)
+            if next(iter(holds(scene, m.key)), None) is None:
+                kept = {p.key for p in _runs(scene, field, m)}
+                out[m.key] = tuple(p for p in m.pending if p.key in kept)
+            for p, i in with_own:
+                field.add(p, i, -1)
+            continue
         if not m.pending or next(iter(holds(scene, m.key)), None) is not None:
             continue
         key: object = m.key
@@ -243,6 +251,18 @@ def _could_run(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:
             memo[key] = tuple(i for i, p in enumerate(m.pending) if p.key in kept)
         out[m.key] = tuple(m.pending[i] for i in memo[key])
     return out
+
+
+def _with_running(scene: Scene, field: Field, m: Members) -> list[tuple[Pod, int]]:
+    """Put the group's own running members back: they stay where they are."""
+    back = [
+        (p, scene.index[p.node])
+        for p in m.running
+        if p.node in scene.index and (evictable(scene, p) or given_up(scene, m))
+    ]
+    for p, i in back:
+        field.add(p, i)
+    return back
 
 
 def _runs(scene: Scene, field: Field, m: Members) -> list[Pod]:

@@ -39,6 +39,8 @@ def eligible(constraint: SpreadConstraint, pod: Pod, node: Node, keys: frozenset
     if constraint.honor_affinity and not matches_node(pods, node):
         return False
     if constraint.honor_taints:
+        if not node.ready:
+            return False
         taints = (*node.taints, UNSCHEDULABLE) if node.unschedulable else node.taints
         return all(t.effect not in HARD or tolerated(pods, t) for t in taints)
     return True

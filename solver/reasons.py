@@ -47,23 +47,23 @@ def _quota(outcome: Outcome, m: Members, pods: list[Pod]) -> Iterable[Reason]:
         for r, most in enumerate(limits.limit[q]):
             use = int(outcome.use_after[q][r])
             if most is not None and ask[r] and use + int(ask[r]) > most:
-                d, name = scene.ledger.divisor[r], scene.ledger.resources[r]
+                name = scene.ledger.resources[r]
                 yield Reason(
                     "quota", f"queue {q}",
-                    f"queue {q} is at {show(use * d, name)} of its limit of "
-                    f"{show(most * d, name)} {name}; {show(int(ask[r]) * d, name)} more "
-                    f"{'is' if int(ask[r]) * d == 1 else 'are'} asked for",
+                    f"queue {q} is at {show(use, name)} of its limit of "
+                    f"{show(most, name)} {name}; {show(int(ask[r]), name)} more "
+                    f"{'is' if int(ask[r]) == 1 else 'are'} asked for",
                 )  # fmt: skip
                 return
         if not m.group.preemptable:
             for r, due in limits.due_named(q).items():
                 fixed = non_preemptible_use(scene)[q][r]
                 if ask[r] and fixed + int(ask[r]) > due:
-                    d, name = scene.ledger.divisor[r], scene.ledger.resources[r]
+                    name = scene.ledger.resources[r]
                     yield Reason(
                         "quota", f"queue {q}",
                         f"cannot be preempted and would take queue {q} above its due of "
-                        f"{show(due * d, name)} {name} ({show(fixed * d, name)} are in use)",
+                        f"{show(due, name)} {name} ({show(fixed, name)} are in use)",
                     )  # fmt: skip
                     return
 

@@ -11,7 +11,7 @@ Readings of the contract that are fixed here:
 * ``may_preempt`` is the group's.
 * The floor of guarantees is asked for where a victim has no beneficiary by right (a).
 * A broken group that stays, within its grace or not, may be a victim by right, as a whole.
-* A queue above its limit may start what leaves its use where it was.
+* A queue above its limit starts nothing that asks for the resource, unless it ends within it.
 * Non-preemptible work that starts is asked only about resources that it uses.
 """
 
@@ -165,8 +165,11 @@ class Choice:
         touched = {q for i in self.started for q in s.path_of(i)}
         kept = c.ours - self.evicted
         for q in sorted(touched):
+            asked = [i for i in self.started if q in s.path_of(i)]
             for r in s.limited[q]:
-                after, most = self.use_after[q][r], max(s.limit[q][r], s.use[q][r])
+                if not any(c.size[i][r] for i in asked):
+                    continue
+                after, most = self.use_after[q][r], s.limit[q][r]
                 if after > most:
                     yield f"limit: queue {c.queues[q].name}, {self._resource(r)}: {after} > {most}"
             for name in s.beyond_deserved(q, kept, self.started):

@@ -15,7 +15,17 @@ Readings of the contract that are fixed here:
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
-from apportion.models import Config, Group, Node, Pod, PodState, Queue, QueueState, Snapshot
+from apportion.models import (
+    Config,
+    Group,
+    Node,
+    Pod,
+    PodState,
+    Queue,
+    QueueState,
+    Snapshot,
+    Taint,
+)
 from oracle.amount import Vec, plus
 
 NEW, WHOLE, BROKEN = "new", "whole", "broken"
@@ -309,7 +319,7 @@ class Cluster:
 
 def refusal(pod: Pod, node: Node) -> str:
     """Say why the pod may never run on the node, whatever else is there; empty: it may."""
-    if not node.takes_pods:
+    if not node.ready or (node.unschedulable and not bears(pod, CORDON)):
         return "node takes no pods"
     if not selects(pod, node):
         return "node selector or affinity"
@@ -329,17 +339,22 @@ def selects(pod: Pod, node: Node) -> bool:
 
 def tolerates(pod: Pod, node: Node) -> bool:
     """Say whether every NoSchedule and NoExecute taint is tolerated, as kube-scheduler has it."""
-    for taint in node.taints:
-        if taint.effect not in ("NoSchedule", "NoExecute"):
-            continue
-        if not any(
-            t.effect in ("", taint.effect)
-            and (t.key == taint.key or (not t.key and t.operator == "Exists"))
-            and (t.operator == "Exists" or t.value == taint.value)
-            for t in pod.spec.tolerations
-        ):
-            return False
-    return True
+    return all(
+        bears(pod, taint) for taint in node.taints if taint.effect in ("NoSchedule", "NoExecute")
+    )
+
+
+CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+def bears(pod: Pod, taint: Taint) -> bool:
+    """Say whether the pod tolerates the taint."""
+    return any(
+        t.effect in ("", taint.effect)
+        and (t.key == taint.key or (not t.key and t.operator == "Exists"))
+        and (t.operator == "Exists" or t.value == taint.value)
+        for t in pod.spec.tolerations
+    )
 
 
 def _resources(snapshot: Snapshot) -> tuple[str, ...]:

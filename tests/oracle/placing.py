@@ -8,9 +8,15 @@ it meets it itself, as kube-scheduler has it.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from apportion.models import Pod, PodTerm, SpreadConstraint
+from apportion.models import Node, Pod, PodTerm, SpreadConstraint
 from oracle.amount import minus, plus
-from oracle.cluster import Cluster, refusal, selects, tolerates
+from oracle.cluster import CORDON, Cluster, bears, refusal, selects, tolerates
+
+
+def admits(pod: Pod, node: Node) -> bool:
+    """Say whether the pod bears the node's taints, a cordon's among them."""
+    cordoned = node.unschedulable and not bears(pod, CORDON)
+    return node.ready and not cordoned and tolerates(pod, node)
 
 
 def place_problems(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> Iterator[str]:
@@ -97,7 +103,7 @@ def _is_spread(
             continue
         if constraint.honor_affinity and not selects(pod, node):
             continue
-        if constraint.honor_taints and not (node.takes_pods and tolerates(pod, node)):
+        if constraint.honor_taints and not admits(pod, node):
             continue
         counts[node.labels[key]] = counts.get(node.labels[key], 0) + sum(
             at == m

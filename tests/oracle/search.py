@@ -183,7 +183,7 @@ def start_sets(s: Standing, meter: Meter) -> Iterator[frozenset[int]]:
     room = c.zero
     gone = {i for g in range(len(c.groups)) for i in c.running[g] if c.state[g] == BROKEN}
     for n, node in enumerate(c.nodes):
-        if node.takes_pods:
+        if node.ready:
             free = minus(c.allocatable[n], c.base[n])
             for i in c.evictable | gone:
                 if c.node_of[i] == n:
