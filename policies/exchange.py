@@ -2,19 +2,22 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
 from ..models import GroupKey, NodeName, Pod, PodKey, Violation
 from .api import Constraint
-from .evictable import evictable, given_up
+from .evictable import evictable, given_up, victim_priority
 from .fitting import Field
 from .ledger import Matrix
 from .members import Standing
 from .outcome import Outcome
-from .preemption import rights_of
-from .scene import Scene
+from .preemption import Rights, rights_of
+
+SMALL = 7
+"""Pools of up to so many are tried in all parts."""
 
 Way = Literal["starting", "starting elastic", "running", "running elastic"]
 
@@ -117,7 +120,7 @@ def wanted(outcome: Outcome, group: GroupKey) -> list[list[Pod]]:
     pending = [p for p in m.pending if p.key not in outcome.places]
     running = [*outcome.kept(group)]
     started = list(outcome.started.get(group, ()))
-    if m.is_whole([*running, *started]) and (running or started):
+    if m.is_whole([*running, *started]) and (running or started or m.standing is Standing.WHOLE):
         kinds: dict[object, Pod] = {}
         for p in pending:
             kinds.setdefault((p.role, p.spec), p)
@@ -253,6 +256,9 @@ def smallest(
     chosen = _distinct(pool)
     found = exchange(outcome, group, chosen)
     if found is None:
+        # Budgets and guarantees may bear a part of the pool, though not the whole.
+        if any(not g.starts for g in chosen) and len(chosen) <= SMALL:
+            return _first_part(outcome, group, chosen)
         return None
     for giver in reversed(list(chosen)):
         fewer = [g for g in chosen if g is not giver]
@@ -272,6 +278,18 @@ def smallest(
     return tuple(chosen), found
 
 
+def _first_part(
+    outcome: Outcome, group: GroupKey, pool: Sequence[Giver]
+) -> tuple[tuple[Giver, ...], Outcome] | None:
+    """Return the smallest part of a small pool that makes room for the group."""
+    for n in range(1, len(pool)):
+        for part in combinations(pool, n):
+            found = exchange(outcome, group, part)
+            if found is not None:
+                return part, found
+    return None
+
+
 def _distinct(pool: Iterable[Giver]) -> list[Giver]:
     """Leave out single pods of groups that are in the pool as a whole."""
     pool = list(pool)
@@ -279,11 +297,36 @@ def _distinct(pool: Iterable[Giver]) -> list[Giver]:
     return [g for g in pool if g.way in ("starting", "running") or g.group not in whole]
 
 
-def rights_for(scene: Scene, outcome: Outcome, group: GroupKey) -> dict[GroupKey, str]:
-    """Return to which running groups the group has a right, as things are."""
-    rights = rights_of(outcome)
-    return {
-        m.key: kind
+def takeable(outcome: Outcome, group: GroupKey) -> list[Giver]:
+    """Return the running work to which the group could have a right, in the best case for it.
+
+    That case: the group starts, and of its own queue everything it may evict has left.
+    """
+    scene = outcome.scene
+    g = scene.roster[group]
+    own = {
+        p.key
         for m in scene.roster.values()
-        if m.running and m.key != group and (kind := rights.may(group, m.key, 1))
+        if m.group.queue == g.group.queue
+        and m.key != group
+        and victim_priority(m) < g.group.priority
+        for p in m.running
+        if evictable(scene, p)
     }
+    gone_new = {
+        p.key
+        for k, pods in outcome.started.items()
+        if scene.snapshot.group(k).queue == g.group.queue
+        and scene.snapshot.group(k).priority < g.group.priority
+        for p in pods
+    }
+    node = scene.nodes[0].name
+    start = {p.key: node for p in (g.first or g.pending[:1])}
+    places = {k: n for k, n in outcome.places.items() if k not in gone_new}
+    best = Outcome(scene, {**places, **start}, outcome.evicted | own, bound=())
+    rights = rights_of(best)
+    return [r for r in runners(outcome) if r.group != group and _may_take(rights, group, r)]
+
+
+def _may_take(rights: Rights, group: GroupKey, giver: Giver) -> bool:
+    return bool(rights.may(group, giver.group, len(giver.pods)))

@@ -4,20 +4,21 @@ An objection (g, S): the plan without S and with g is legal, and g has the bette
 only if the plan it leads to stands against objections of items below its own.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..models import Group, GroupKey, PodKey, QueueName
+from ..models import Group, GroupKey, Pod, PodKey, PodSpec, QueueName
 from ..models.advance import advance
 from .evictable import given_up, victim_priority
-from .exchange import Giver, exchange, is_legal, runners, smallest, starters
+from .exchange import Giver, exchange, is_legal, runners, smallest, starters, takeable
 from .members import Standing
 from .outcome import Outcome
 from .places import Places, places_of
 from .preemption import rights_of
 from .scene import Scene
-from .standing import standing_of
+from .standing import nominated_pods, standing_of
 
 ITEMS = {
     1: "broken gang",
@@ -148,7 +149,7 @@ class _Judge:
     def _broken(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
         new = [s for s in starters(o) if s.group != g.key]
         yield self._ranked(o, new), False
-        yield self._ranked(o, [*new, *runners(o)]), False
+        yield self._ranked(o, [*new, *takeable(o, g.key)]), False
 
     def _dues(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
         scene = o.scene
@@ -162,11 +163,11 @@ class _Judge:
         ]
         own = [
             s
-            for s in (*starters(o), *runners(o))
+            for s in (*starters(o), *takeable(o, g.key))
             if scene.snapshot.group(s.group).queue == g.queue
             and self._priority_of(o, s) < g.priority
         ]
-        others = [r for r in runners(o) if scene.snapshot.group(r.group).queue != g.queue]
+        others = [r for r in takeable(o, g.key) if scene.snapshot.group(r.group).queue != g.queue]
         yield self._ranked(o, new_out), False
         yield self._ranked(o, [*new_out, *others]), False
         yield self._ranked(o, [*new_out, *others, *own]), False
@@ -177,7 +178,7 @@ class _Judge:
         everywhere = scene.config.priority_everywhere
         lower = [
             s
-            for s in (*starters(o), *runners(o))
+            for s in (*starters(o), *takeable(o, g.key))
             if s.group != g.key
             and self._priority_of(o, s) < g.priority
             and (scene.snapshot.group(s.group).queue == g.queue or (everywhere and s.starts))
@@ -203,7 +204,12 @@ class _Judge:
 
     def _age(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
         m = o.scene.roster[g.key]
-        kind = sorted((p.role, id(p.spec)) for p in m.pending)
+        kind = _kinds(m.pending)
+        promised = nominated_pods(o.scene)
+
+        def is_promised(pods: Sequence[Pod]) -> bool:
+            return any(p.key in promised for p in pods)
+
         for s in starters(o):
             other = o.scene.roster[s.group]
             twin = (
@@ -216,7 +222,8 @@ class _Judge:
                 and other.group.priority == g.priority
                 and (other.need, dict(other.role_need)) == (m.need, dict(m.role_need))
                 and other.group.created_s > g.created_s
-                and sorted((p.role, id(p.spec)) for p in other.pending) == kind
+                and _kinds(other.pending) == kind
+                and is_promised(other.pending) == is_promised(m.pending)
             )
             if twin:
                 yield [s], True
@@ -370,6 +377,10 @@ def _returns(outcome: Outcome) -> Iterator[Objection]:
         rights = rights_of(then)
         if gives_way and all(rights.may(key, s.group) for s in gives_way):
             yield Objection(8, key, gives_way, outcome)
+
+
+def _kinds(pods: Sequence[Pod]) -> Counter[tuple[str, PodSpec]]:
+    return Counter((p.role, p.spec) for p in pods)
 
 
 def _given_up_pods(scene: Scene) -> set[PodKey]:

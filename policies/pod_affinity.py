@@ -104,7 +104,11 @@ class _Affinity:
 
 @dataclass(frozen=True, slots=True)
 class PodAffinity:
-    """Per domain: a pod with an affinity term has a peer there; repelled pods are not both there."""
+    """Per domain: a pod with an affinity term has a peer there; repelled pods are not both there.
+
+    Judged by the end of the plan: that pods of one plan come one before the other is not asked. A
+    pod that matches its own terms may stand alone where no other matches anywhere.
+    """
 
     name: str = "pod-affinity"
 
@@ -134,45 +138,22 @@ class PodAffinity:
                         break
 
     def _check_near(self, outcome: Outcome) -> Iterable[Violation]:
-        by_terms: dict[tuple[PodTerm, ...], list[tuple[Pod, int]]] = {}
-        for p, i in outcome.new_pods:
-            if p.spec.affinity:
-                by_terms.setdefault(p.spec.affinity, []).append((p, i))
-        for terms, new in by_terms.items():
-            mine = {p.key for p, _ in new}
-            peers = [
-                (q, j)
-                for q, j in outcome.standing_pods
-                if q.key not in mine and matches_all(terms, q)
-            ]
-            old = any(q.key not in outcome.places for q, _ in peers)
-            for key in sorted({t.topology_key for t in terms}):
-                yield from self._check_key(outcome, terms, key, new, peers, old)
-
-    def _check_key(
-        self,
-        outcome: Outcome,
-        terms: tuple[PodTerm, ...],
-        key: str,
-        new: list[tuple[Pod, int]],
-        peers: list[tuple[Pod, int]],
-        old: bool,
-    ) -> Iterable[Violation]:
-        """Every domain used holds a peer of another kind, save one that may be the first."""
         nodes = outcome.scene.nodes
-        supported = {nodes[j].labels.get(key) for _, j in peers}
-        lone: dict[str, list[Pod]] = {}
-        for p, i in new:
-            here = nodes[i].labels.get(key)
-            if here is None:
-                yield Violation(self.name, f"pod {p.key}", f"{nodes[i].name} has no label {key}")
-            elif here not in supported:
-                lone.setdefault(here, []).append(p)
-        for n, (here, pods) in enumerate(sorted(lone.items())):
-            if n == 0 and not old and all(matches_all(terms, p) for p in pods):
+        for p, i in outcome.new_pods:
+            terms = p.spec.affinity
+            if not terms:
                 continue
-            for p in pods:
-                yield Violation(self.name, f"pod {p.key}", f"has no peer in {key} {here}")
+            peers = [
+                (q, j) for q, j in outcome.standing_pods if q.key != p.key and matches_all(terms, q)
+            ]
+            if not peers and matches_all(terms, p):
+                continue  # the first of its kind
+            for key in sorted({t.topology_key for t in terms}):
+                here = nodes[i].labels.get(key)
+                if here is None:
+                    yield Violation(self.name, f"pod {p.key}", f"{nodes[i].name} has no {key}")
+                elif all(nodes[j].labels.get(key) != here for _, j in peers):
+                    yield Violation(self.name, f"pod {p.key}", f"has no peer in {key} {here}")
 
     def constrain(self, board: "Board") -> None:
         world = board.world
@@ -213,30 +194,38 @@ class PodAffinity:
             board.at_most([(1, here_a), (1, here_b)], 1, self.name, f"{a.label} {b.label}")
 
     def _together(self, board: "Board", s: "Shape") -> None:
-        """Each used domain holds a peer of another kind; one domain alone may hold the first."""
+        """Each used domain holds another pod that matches; or the pod is the only one there is."""
         terms = s.sample.spec.affinity
-        anywhere = any(matches_all(terms, p) for p, _ in board.world.present)
-        may_be_first = matches_all(terms, s.sample) and not anywhere
+        standing = [i for p, i in board.world.present if matches_all(terms, p)]
+        own = matches_all(terms, s.sample)
+        peers = [t for t in board.shapes if matches_all(terms, t.sample)]
         for key in sorted({t.topology_key for t in terms}):
             numbers, _ = board.world.domains(key)
-            standing = {int(numbers[i]) for p, i in board.world.present if matches_all(terms, p)}
-            kind = f"first {key} {board.number(terms)}"
+            held = {int(numbers[i]) for i in standing}
+            by_domain = [board.cells_by_domain(t, numbers) for t in peers]
             for domain, cells in board.cells_by_domain(s, numbers).items():
+                about = f"{s.label} {key} {domain}"
                 if domain < 0:
-                    board.at_most([(1, v) for v in cells], 0, self.name, s.label)
-                elif domain not in standing:
+                    board.at_most([(1, v) for v in cells], 0, self.name, about)
+                elif domain not in held:
                     here = board.present(s, key, domain, cells)
-                    support = [(-1, v) for v in self._peers(board, s, numbers, domain)]
-                    if may_be_first:
-                        support.append((-1, board.choice(kind, str(domain))))
-                    board.at_most([(1, here), *support], 0, self.name, f"{s.label} {key} {domain}")
+                    support = [(-1, v) for of in by_domain for v in of.get(domain, ())]
+                    if own and not standing:
+                        support.append((-1, self._only_one(board, s, peers)))
+                    board.at_most([(2 if own else 1, here), *support], 0, self.name, about)
 
     @staticmethod
-    def _peers(board: "Board", s: "Shape", numbers: NDArray[np.int64], domain: int) -> "list[Var]":
+    def _only_one(board: "Board", s: "Shape", peers: "list[Shape]") -> "Var":
+        """1 only where at most one pod matches the shape's terms anywhere."""
         terms = s.sample.spec.affinity
-        return [
-            v
-            for t in board.shapes
-            if t.sample.spec.affinity != terms and matches_all(terms, t.sample)
-            for v in board.cells_by_domain(t, numbers).get(domain, ())
-        ]
+        memo = ("only one", board.number(terms))
+        known = memo in board.answers
+        only = board.flag(memo)
+        if not known:
+            board.answers[memo] = only
+            cells = [v for t in peers for _, v in board.cells(t)]
+            top = sum(board.upper(v) for v in cells)
+            board.at_most(
+                [*((1, v) for v in cells), (top, only)], 1 + top, PodAffinity().name, s.label
+            )
+        return only

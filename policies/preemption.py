@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..models import GroupKey, Pod, PodState, QueueName, Violation
 from .evictable import evictable, given_up, victim_priority
+from .host_ports import clash
 from .limits import limits_of
 from .members import Members
 from .outcome import Outcome
 from .places import places_of
+from .pod_affinity import repels
 from .scene import Scene
 from .standing import MEASURES, Measure, StandingTable, standing_of
 from .standing_rows import out_parts, within_var
@@ -215,6 +217,7 @@ class Preemption:
         for p, i in scene.holders:
             if p.key in outcome.evicted:
                 victims_on.setdefault(i, []).append(p)
+        yield from self._check_clashes(outcome, holders, victims_on)
         new_on: dict[int, list[Pod]] = {}
         for p, i in outcome.new_pods:
             new_on.setdefault(i, []).append(p)
@@ -242,6 +245,33 @@ class Preemption:
                     self.name, f"queue {q}",
                     "quota of victims goes to groups that have no claim on it",
                 )  # fmt: skip
+
+    def _check_clashes(
+        self,
+        outcome: Outcome,
+        holders: Mapping[GroupKey, Sequence[GroupKey]],
+        victims_on: Mapping[int, Sequence[Pod]],
+    ) -> Iterable[Violation]:
+        """A pod that a port or anti-affinity kept away from a victim needs a right to it."""
+        nodes = outcome.scene.nodes
+        shy = any(v.spec.anti_affinity for vs in victims_on.values() for v in vs)
+        for p, i in outcome.new_pods:
+            if not (p.spec.host_ports or p.spec.anti_affinity or shy):
+                continue
+            for j, victims in victims_on.items():
+                for v in victims:
+                    if v.group not in holders or p.group in holders[v.group]:
+                        continue
+                    keys = {*repels(p, v), *repels(v, p)}
+                    near = any(
+                        nodes[i].labels.get(k) is not None
+                        and nodes[i].labels.get(k) == nodes[j].labels.get(k)
+                        for k in keys
+                    )
+                    if near or (i == j and clash(p, v)):
+                        yield Violation(
+                            self.name, f"pod {p.key}", f"takes the place of {v.key} without a right"
+                        )
 
     @staticmethod
     def _overdrawn(

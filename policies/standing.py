@@ -322,6 +322,8 @@ def _unmovable(scene: Scene) -> tuple[Mapping[QueueName, Matrix], Mapping[QueueN
         stays = {QueueName(q): zero.copy() for q in scene.tree.queues}
         fixed = {QueueName(q): zero.copy() for q in scene.tree.queues}
         for m in scene.roster.values():
+            if given_up(scene, m):
+                continue
             left = [p for p in m.running if not evictable(scene, p)]
             for q in scene.tree.path(m.group.queue) if m.running else ():
                 stays[q] = stays[q] + scene.rows(left)

@@ -232,7 +232,12 @@ class Court:
             and a.priority == b.priority
             and b.created_s > a.created_s
             and self._shape(g) == self._shape(h)
+            and self._is_promised(g) == self._is_promised(h)
         )
+
+    def _is_promised(self, g: int) -> bool:
+        """Twins are both promised a place, or neither: what is promised counts as running."""
+        return bool(self.cluster.nominated.intersection(self.cluster.pending[g]))
 
     def _shape(self, g: int) -> object:
         c = self.cluster

@@ -216,7 +216,7 @@ class Exchanges:
         per_group: dict[tuple[int, bool], list[Piece]] = {}
         for x in sorted(pieces, key=lambda x: (x.group, not x.starts, not x.whole, sorted(x.pods))):
             per_group.setdefault((x.group, x.starts), []).append(x)
-        options = [self._combined(some) for some in per_group.values()]
+        options = [self._combined(draft, some) for some in per_group.values()]
         if prod(map(len, options)) > SUBSETS:
             raise Oversize(f"{len(pieces)} items might give way to one group")
         sets = [[x for some in chosen for x in some] for chosen in product(*options)]
@@ -229,14 +229,24 @@ class Exchanges:
                 found.append(pods)
                 yield frozenset(some)
 
-    def _combined(self, pieces: list[Piece]) -> list[list[Piece]]:
-        """Return how pieces of one group, all starting or all running, may give way together."""
+    def _combined(self, draft: Draft, pieces: list[Piece]) -> list[list[Piece]]:
+        """Return how pieces of one group, all starting or all running, may give way together.
+
+        Elastic pods that start give way only as long as the minimum is left.
+        """
         singles = [x for x in pieces if not x.whole]
         if singles and not singles[0].starts:
             by_pod = {i: x for x in singles for i in x.pods}
             sets = [[by_pod[i] for i in pods] for pods in parts(self.cluster, by_pod)]
         else:
-            sets = [list(x) for n in range(len(singles) + 1) for x in combinations(singles, n)]
+            c, h = self.cluster, pieces[0].group
+            mine = draft.started & set(c.pending[h])
+            sets = [
+                list(x)
+                for n in range(len(singles) + 1)
+                for x in combinations(singles, n)
+                if c.satisfies(h, (*c.running[h], *mine.difference(*(y.pods for y in x))))
+            ]
         return [*sets, *([x] for x in pieces if x.whole)]
 
     def parts_of(self, victims: Pods) -> list[Pods]:
