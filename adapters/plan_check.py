@@ -9,6 +9,7 @@ from ..policies.exchange import verify
 from ..policies.goals import goals_for
 from ..policies.order import ITEMS, objections
 from ..policies.outcome import Outcome
+from ..policies.podset import PodSet
 from ..policies.registry import rules_for
 from ..policies.scene import Scene
 from .plan_file import GivenPlan, given
@@ -27,15 +28,17 @@ def violations_of(plan: GivenPlan | Plan, scene: Scene) -> list[Violation]:
     """Return everything that is wrong with the plan, its structure first."""
     one = plan if isinstance(plan, GivenPlan) else given(plan)
     outcome = _outcome(one, scene)
-    return [
+    found = [
         *_digests(one, scene),
         *_pods(one.plan, scene),
         *_held(one, scene),
         *_admissions(one.plan, scene),
+        *_refusals(outcome),
         *verify(outcome),
         *_objective(one.plan, outcome),
         *_queues(one.plan, outcome),
     ]
+    return list(dict.fromkeys(found))
 
 
 def order_violations(plan: GivenPlan, scene: Scene) -> Iterable[Violation]:
@@ -55,8 +58,8 @@ def _outcome(one: GivenPlan, scene: Scene) -> Outcome:
     """Return the outcome of what is known of the plan; what is not is said by the structure."""
     plan = one.plan
     pods, nodes = scene.pods, scene.index
-    ours = {k for k, p in pods.items() if p.ours}
-    places = {k: n for k, n in plan.places.items() if k in ours and n in nodes}
+    may = {k for k, p in pods.items() if p.ours and p.state is PodState.PENDING}
+    places = {k: n for k, n in plan.places.items() if k in may and n in nodes}
     return Outcome(
         scene,
         places,
@@ -100,6 +103,8 @@ def _pods(plan: Plan, scene: Scene) -> Iterable[Violation]:
             yield _wrong(about, f"is {way}, but is not in the input")
         elif pod.group is None:
             yield _wrong(about, f"is {way}, but belongs to scheduler {pod.scheduler or 'unknown'}")
+        elif pod.state is not PodState.PENDING:
+            yield _wrong(about, f"is {way}, but is {pod.state}, not pending")
         elif pod.group != x.group:
             yield _wrong(about, f"is a member of group {pod.group}, not of {x.group or 'none'}")
         if x.node not in scene.index:
@@ -161,6 +166,16 @@ def _admissions(plan: Plan, scene: Scene) -> Iterable[Violation]:
             yield _wrong(f"group {a.group}", "is let in, but is not in the input")
         elif not group.asks_admission:
             yield _wrong(f"group {a.group}", "is let in, but does not ask to be")
+
+
+def _refusals(outcome: Outcome) -> Iterable[Violation]:
+    """Yield the places that a filter refuses: no plan may hold them, whoever made it."""
+    for pod, i in outcome.new_pods:
+        node = outcome.scene.nodes[i]
+        for rule in outcome.scene.filters:
+            reason = rule.refuse(PodSet((pod,)), node)
+            if reason is not None:
+                yield Violation(rule.name, f"pod {pod.key}", f"{reason.about} {reason.message}")
 
 
 # What the plan says of itself

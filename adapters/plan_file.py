@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ..models import InputError, Plan, Snapshot
 from ..models.plan import from_document, to_document
@@ -29,7 +29,7 @@ def given(plan: Plan) -> GivenPlan:
     return GivenPlan(plan, frozenset(to_document(plan)), plan.digest)
 
 
-def read_plan(path: str, snapshot: Snapshot) -> GivenPlan:
+def read_plan(path: str, snapshot: Snapshot, stdin: IO[bytes] | IO[str] | None = None) -> GivenPlan:
     """Read a plan of the snapshot's cluster.
 
     Raises
@@ -37,7 +37,7 @@ def read_plan(path: str, snapshot: Snapshot) -> GivenPlan:
     InputError
         If the file holds no plan, or one of a form that cannot be understood.
     """
-    found = [d.data for d in documents([path]) if isinstance(d.data, dict)]
+    found = [d.data for d in documents([path], stdin) if isinstance(d.data, dict)]
     if len(found) != 1:
         raise InputError(f"{path}: a plan is one document, found {len(found)}")
     try:

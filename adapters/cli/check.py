@@ -111,11 +111,13 @@ def _verify(
 
     if not inputs:
         raise InputError("--plan needs the cluster that it is for: --in FILE")
+    if path == "-" and "-" in inputs:
+        raise InputError("standard input is the plan or the cluster; give '-' once only")
     case = read_case(inputs, reading, sys.stdin)
     settings = picked.over(case.config)
     with keeping(case.snapshot):
         scene = scene_of(case.snapshot, settings)
-        given = read_plan(path, case.snapshot)
+        given = read_plan(path, case.snapshot, sys.stdin)
         found = violations_of(given, scene)
         if order and not found:
             found = list(order_violations(given, scene))

@@ -13,13 +13,9 @@ def version() -> None:
     Also those of Python and of the solver, which a bug report should carry.
     """
     import platform
-    from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as of
 
-    from ... import __version__
-
-    try:
-        solver = of("ortools")
-    except PackageNotFoundError:
-        solver = "missing"
-    print(f"apportion {__version__} (Python {platform.python_version()}, OR-Tools {solver})")
+    print(
+        f"apportion {of('apportion')} "
+        f"(Python {platform.python_version()}, OR-Tools {of('ortools')})"
+    )

@@ -1,0 +1,91 @@
+"""Help answers at once, and its examples do what they show."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from apportion import __version__
+from apportion.adapters.cli import app, check, plan, rules, version
+
+HEAVY = ("ortools", "numpy", "networkx", "pydantic", "rich", "yaml", "kubernetes")
+KUBECTL = "examples/kubectl-dump/dump.yaml"
+
+
+def examples() -> list[str]:
+    texts = (app.TOUR, plan.EXAMPLES, check.EXAMPLES, rules.EXAMPLES, version.EXAMPLES)
+    lines = [line.strip() for text in texts for line in text.splitlines()]
+    return [ln for ln in lines if ln.startswith(("apportion ", "kubectl "))]
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from apportion.adapters.cli.app import run; "
+        f"assert run(['--help']) == 0; print([m for m in {HEAVY} if m in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("args", [(), ("--help",), ("-h",)])
+def test_help_is_the_tour(cli: Any, args: tuple[str, ...]) -> None:
+    result = cli(*args)
+
+    assert result.code == 0
+    for word in ("plan", "check", "rules", "version", "kubectl get", "docs/cli.md"):
+        assert word in result.out
+
+
+@pytest.mark.parametrize("command", ["plan", "check", "rules", "version"])
+def test_every_command_has_examples(cli: Any, command: str) -> None:
+    result = cli(command, "--help")
+
+    assert result.code == 0
+    assert re.search(rf"Examples?:\n +(apportion {command}|kubectl)", result.out)
+
+
+@pytest.mark.parametrize("line", examples())
+def test_example_does_what_it_shows(cli: Any, line: str, tmp_path: Path) -> None:
+    if line == "apportion check tests/scenarios":
+        pytest.skip("runs as tests/scenarios/test_scenarios.py")
+    if "--plan /tmp/plan.json" in line:
+        made = cli("plan", "examples/small", "-o", "json")
+        (tmp_path / "plan.json").write_text(made.out)
+    words = shlex.split(line.replace("/tmp/", f"{tmp_path}/"))
+    stdin = ""
+    if words[0] == "kubectl":
+        words = words[words.index("|") + 1 :]
+        stdin = Path(KUBECTL).read_text()
+    if ">" in words:
+        words = words[: words.index(">")]
+
+    result = cli(*words[1:], stdin=stdin)
+
+    assert result.code == 0, result.err
+    assert result.out or "--help" in line
+
+
+def test_rules_are_listed_with_what_they_say(cli: Any) -> None:
+    result = cli("rules")
+
+    assert result.code == 0
+    assert "gang  (always on)" in result.out
+    assert "topology-spread\n    " in result.out
+
+
+def test_version_names_the_solver_too(cli: Any) -> None:
+    result = cli("version")
+
+    assert re.fullmatch(rf"apportion {__version__} \(Python \S+, OR-Tools \S+\)\n", result.out)
+
+
+def test_usage_errors_are_known_by_the_name_that_typer_gives_them() -> None:
+    assert issubclass(typer.BadParameter, app._USAGE)
+    assert app._USAGE.__name__ == "ClickException"
