@@ -71,7 +71,7 @@ class Field:
         if not pods:
             return Fit({})
         kinds = _kinds(pods)
-        if len(kinds) == 1 and not _tied(pods[0]):
+        if len(kinds) == 1 and not is_tied(pods[0]):
             return self._count(pods)
         self._steps = steps
         found: dict[PodKey, int] = {}
@@ -102,7 +102,7 @@ class Field:
             if not rest:
                 continue
             pod = rest.pop()
-            tied = _tied(pod)
+            tied = is_tied(pod)
             for i in np.flatnonzero(self.candidates(pod)):
                 if not tied and i < last[k]:
                     continue
@@ -121,12 +121,12 @@ class Field:
                 self.add(pod, int(i), -1)
             rest.append(pod)
             # Another kind may have to come first only where pods look at each other.
-            if not tied and not any(_tied(q[0]) for q in kinds if q):
+            if not tied and not any(is_tied(q[0]) for q in kinds if q):
                 return False
         return False
 
 
-def _tied(pod: Pod) -> bool:
+def is_tied(pod: Pod) -> bool:
     return pod.spec.sees_pods or bool(pod.spec.host_ports)
 
 
@@ -134,7 +134,7 @@ def _kinds(pods: Iterable[Pod]) -> list[list[Pod]]:
     """Group pods that no rule tells apart; hungry kinds first."""
     out: dict[object, list[Pod]] = {}
     for p in pods:
-        key = (id(p.spec), tuple(sorted(p.labels.items())) if _tied(p) else p.role, p.namespace)
+        key = (id(p.spec), tuple(sorted(p.labels.items())) if is_tied(p) else p.role, p.namespace)
         out.setdefault(key, []).append(p)
     return [list(reversed(k)) for k in out.values()]
 

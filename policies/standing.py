@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from ..models import UNLIMITED, GroupKey, Pod, PodKey, QueueName
 from .evictable import evictable, given_up
-from .fitting import Field, emptied
+from .fitting import Field, emptied, is_tied
 from .holds import holds
 from .ledger import Matrix
 from .limits import Limits, limits_of
@@ -280,6 +280,8 @@ def _runs(scene: Scene, field: Field, m: Members) -> list[Pod]:
     if fit.places is None:
         # The search gave up, or these cannot stand together: then only a proof says no.
         return [] if fit.proven else list(first)
+    if any(is_tied(p) for p in usable) and len(usable) <= TIED:
+        return _grown(scene, field, m, first, usable)
     placed = [(p, scene.index[fit.places[p.key]]) for p in first]
     for p, i in placed:
         field.add(p, i)
@@ -296,6 +298,24 @@ def _runs(scene: Scene, field: Field, m: Members) -> list[Pod]:
     for p, i in placed:
         field.add(p, i, -1)
     return [p for p, _ in placed]
+
+
+TIED = 10
+"""Up to so many pods with ties to others are placed together, each anew, to see what could run."""
+
+
+def _grown(
+    scene: Scene, field: Field, m: Members, first: Sequence[Pod], usable: Sequence[Pod]
+) -> list[Pod]:
+    """Return the pods that could run together, elastic ones added one by one."""
+    chosen = list(first)
+    total = scene.rows([*m.running, *first])
+    for p in usable:
+        if p not in chosen and _allowed(scene, m, total + scene.row(p)):
+            if field.place([*chosen, p]).places is not None:
+                chosen.append(p)
+                total = total + scene.row(p)
+    return chosen
 
 
 def _allowed(scene: Scene, m: Members, row: Matrix) -> bool:
