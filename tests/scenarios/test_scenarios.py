@@ -1,5 +1,6 @@
 """Every scenario below this folder holds: planned, settled, verified, and as expected."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +21,7 @@ KNOWN = {
 def scenarios() -> Iterator[object]:
     for path in sorted(HERE.rglob("*.yaml")):
         name = str(path.relative_to(HERE))
-        if "inputs" in path.parts or "\nkind: Scenario" not in path.read_text():
+        if not re.search(r"^kind: Scenario\b", path.read_text(), re.MULTILINE):
             continue
         why = KNOWN.get(name)
         marks = [pytest.mark.xfail(reason=why, strict=True)] if why else []
