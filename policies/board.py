@@ -221,6 +221,12 @@ class Board:
             counted = [(-1, self._count[r.index]) for r in self._rolesets_of_shape[s.index]]
             self.equal([*placed, *counted], 0, "placement", s.label)
 
+    @property
+    def main(self) -> list[Var]:
+        """The variables that make up a decision: starts, counts, places, evictions."""
+        starts = [v for v in self._start if v is not None]
+        return [*starts, *self._count, *self._x.values(), *self._gone, *self._lost]
+
     # What there is
 
     @property

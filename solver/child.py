@@ -64,6 +64,10 @@ def _solve(model: Any, request: dict[str, Any], out: IO[bytes]) -> dict[str, Any
         row.linear.vars.extend(list(vars_))
         row.linear.coeffs.extend(list(coefs))
         row.linear.domain.extend([bound, 1 << 62])
+    for v, x in request["fixed"]:
+        domain = run.proto.variables[v].domain
+        domain.clear()
+        domain.extend([x, x])
     run.maximize(cp_model.LinearExpr.weighted_sum(variables, list(goal_coefs)))
     hint = request.get("hint")
     if hint is not None:

@@ -52,6 +52,8 @@ class _Compiler:
         self.levels = levels
         self.exact_pairs = exact_pairs
         self.table = standing_of(scene)
+        self._same_claimant: dict[Claimant, Claimant] = {}
+        self._first_claimant: dict[object, Claimant] = {}
         self.sees_pods = any(p.spec.sees_pods for p in scene.snapshot.pods if p.ours or p.holds)
         self.label_keys = self._label_keys()
 
@@ -77,6 +79,8 @@ class _Compiler:
         pods: dict[tuple[GroupKey, int], list[Pod]] = {}
         for m in seekers:
             claimant = self._claimant(m) if claims else None
+            if claimant is not None:
+                claimant = self._merged(claimant, victims)
             counts: dict[tuple[str, int], list[Pod]] = {}
             for p in m.pending:
                 shape = self._shape(shapes, p, claimant)
@@ -138,6 +142,21 @@ class _Compiler:
     def _claimant(self, m: Members) -> Claimant:
         asks = asks_of(self.scene, m)
         return Claimant(m.group.queue, m.group.priority, m.group.may_preempt, asks)
+
+    def _merged(self, c: Claimant, victims: Sequence[Victim]) -> Claimant:
+        """Let claimants that have the same rights to everything be one."""
+        if c not in self._same_claimant:
+            own = frozenset(
+                v.index for v in victims if v.queue == c.queue and v.priority < c.priority
+            )
+            cross = c.may_preempt and any(
+                v.queue != c.queue and self._may_want(c, v.queue, v.priority) for v in victims
+            )
+            key: object = (own, (c.queue, c.asks)) if cross else (own, None)
+            if not c.may_preempt:
+                key = (frozenset[int](), None)
+            self._same_claimant[c] = self._first_claimant.setdefault(key, c)
+        return self._same_claimant[c]
 
     # Victims
 

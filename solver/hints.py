@@ -1,4 +1,4 @@
-"""A complete hint from a decision: every variable of the board, auxiliary ones by propagation."""
+"""A decision as values of the board's main variables; auxiliary ones are left open."""
 
 from collections.abc import Sequence
 
@@ -7,13 +7,11 @@ from .compile import Compiled
 from .decode import Decision
 
 
-def hint_of(board: Board, compiled: Compiled, decision: Decision) -> Sequence[int] | None:
-    """Return values for the board's main variables; auxiliary ones are left at their lower end.
-
-    The solver takes what it can use; the greedy plan itself is kept outside, so that nothing is
-    lost where it takes nothing.
-    """
-    values = list(board.lower)
+def hint_of(board: Board, compiled: Compiled, decision: Decision) -> Sequence[int | None] | None:
+    """Return the main variables' values, None for auxiliary ones; None if the board has no place."""
+    values: list[int | None] = [None] * len(board.lower)
+    for var in board.main:
+        values[var] = 0
     where: dict[int, int] = {}
     for c in board.classes:
         for i in c.nodes:
@@ -29,8 +27,8 @@ def hint_of(board: Board, compiled: Compiled, decision: Decision) -> Sequence[in
         x = board.pods(role.shape, board.classes[where[node]])
         if x is None:
             return None
-        values[x] += 1
-        values[board.count(role)] += 1
+        for var in (x, board.count(role)):
+            values[var] = (values[var] or 0) + 1
     for t in board.types:
         start = board.started(t)
         if start is not None:

@@ -91,10 +91,12 @@ class SolverProcess:
         hint: Sequence[int] | None,
         parameters: Mapping[str, Any],
         limit_s: float | None,
+        fixed: Sequence[tuple[int, int]] = (),
     ) -> Reply:
         """Ask for the best solution; the best one streamed so far if the process has to be killed.
 
-        ``limit_s`` is wall-clock time from now; None: until the process answers.
+        ``limit_s`` is wall-clock time from now; None: until the process answers. ``fixed`` are
+        variables with the values they keep.
         """
         deadline = None if limit_s is None else time.monotonic() + limit_s
         best: tuple[int, ...] | None = None
@@ -116,7 +118,7 @@ class SolverProcess:
                 {
                     "op": "solve", "goal": (goal.vars, goal.coefs), "floors": list(floors),
                     "hint": None if hint is None else list(hint), "parameters": asked,
-                    "stream": deadline is not None,
+                    "stream": deadline is not None, "fixed": list(fixed),
                 }
             )  # fmt: skip
             hard = None if deadline is None else deadline + GRACE_S

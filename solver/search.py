@@ -50,7 +50,7 @@ def search(
     process: SolverProcess,
     config: Config,
     clock: Clock,
-    hint: Sequence[int] | None = None,
+    hint: Sequence[int | None] | None = None,
 ) -> Found:
     """Solve the stages in order. Values and bounds are those of the (maximised) stages."""
     return _Search(linear_of(board), stages, process, config, clock).run(hint)
@@ -74,18 +74,20 @@ class _Search:
         self._floors: list[Floor] = []
         self._detail = ""
 
-    def run(self, hint: Sequence[int] | None) -> Found:
+    def run(self, hint: Sequence[int | None] | None) -> Found:
         bounds: list[int | None] = [None] * len(self._stages)
         proven = True
         at = 0
         if not self._stages:
             return Found(None, [], True)
+        if hint is not None:
+            self._complete(hint)
         while at < len(self._stages):
             chunk = self._chunk(at)
             if self._best is not None and self._is_settled(chunk):
                 bounds[at : at + len(chunk)] = [s.high for s in chunk]
             else:
-                reply = self._ask(chunk, at, hint)
+                reply = self._ask(chunk, at)
                 if reply is None or self._best is None:
                     proven = False
                     break
@@ -95,6 +97,28 @@ class _Search:
                 self._floors.append((s.terms.vars, s.terms.coefs, s.terms.value(self._best)))
             at += len(chunk)
         return Found(self._best, bounds, proven, self._detail)
+
+    def _complete(self, hint: Sequence[int | None]) -> None:
+        """Turn a known decision into a full solution: only auxiliary variables are left to find.
+
+        They are pushed to the good side of every stage, so that the decision is not undervalued.
+        """
+        fixed = [(v, x) for v, x in enumerate(hint) if x is not None]
+        known = {v for v, _ in fixed}
+        wish: dict[int, int] = {}
+        for s in self._stages:
+            for v, c in zip(s.terms.vars, s.terms.coefs, strict=True):
+                if v not in known:
+                    wish[v] = wish.get(v, 0) + (1 if c > 0 else -1)
+        left = self._clock.left()
+        limit = None if left is None else max(0.002, left * 0.3)
+        reply = self._process.solve(
+            self._model, goal_of((c, v) for v, c in wish.items()), (), None,  # type: ignore[misc]
+            parameters_of(self._config), limit, fixed,
+        )  # fmt: skip
+        self._best = reply.values
+        if reply.status in ("INFEASIBLE", "INVALID"):
+            self._detail = f"the greedy plan is {reply.status} to the solver"
 
     def _is_settled(self, chunk: Sequence[Stage]) -> bool:
         assert self._best is not None
@@ -109,7 +133,7 @@ class _Search:
             chunk.append(s)
         return chunk
 
-    def _ask(self, chunk: Sequence[Stage], at: int, hint: Sequence[int] | None) -> Reply | None:
+    def _ask(self, chunk: Sequence[Stage], at: int) -> Reply | None:
         """Solve a chunk; None where no time is left or the solver cannot be used further."""
         left = self._clock.left()
         if left is not None and left <= 0.002:
@@ -123,9 +147,8 @@ class _Search:
             for s, w in zip(chunk, weights, strict=True)
             for v, c in zip(s.terms.vars, s.terms.coefs, strict=True)
         )
-        start = self._best if self._best is not None else hint
         reply = self._process.solve(
-            self._model, goal, self._floors, start, parameters_of(self._config), limit
+            self._model, goal, self._floors, self._best, parameters_of(self._config), limit
         )
         if reply.values is not None:
             self._best = reply.values
@@ -171,6 +194,9 @@ def parameters_of(config: Config) -> dict[str, Any]:
         # 9.15 can prove what is not so while it looks for included rows (a public report).
         "presolve_inclusion_work_limit": 0,
         "catch_sigint_signal": False,
+        # Many short solves: one look before the search is enough.
+        "max_presolve_iterations": 1,
+        "cp_model_probing_level": 0,
     }
     if config.deterministic:
         out["max_deterministic_time"] = config.budget_ms / 1000.0
