@@ -47,6 +47,8 @@ class Shape:
     sample: Pod
     row: tuple[int, ...]
     claimant: Claimant | None = None
+    pool: int | None = None
+    """The shape as which its pods go where nothing can be evicted and claimants do not matter."""
 
     @property
     def label(self) -> str:
@@ -208,6 +210,13 @@ class Board:
         for (s, c), var in self._x.items():
             self._cells[s].append((p.classes[c], var))
             self._on[c].append((p.shapes[s], var))
+        self._pooled = {
+            s.index: self._new(
+                sum(r.limit * len(r.type.members) for r in p.rolesets if r.shape is s)
+            )
+            for s in p.shapes
+            if s.pool is not None
+        }
         self._units_on: dict[int, list[Unit]] = {}
         for u in p.units:
             self._units_on.setdefault(self._class_of_node[u.node].index, []).append(u)
@@ -219,13 +228,17 @@ class Board:
         for s in p.shapes:
             placed = [(1, v) for _, v in self._cells[s.index]]
             counted = [(-1, self._count[r.index]) for r in self._rolesets_of_shape[s.index]]
-            self.equal([*placed, *counted], 0, "placement", s.label)
+            if s.pool is not None:
+                placed.append((1, self._pooled[s.index]))
+            given = [(-1, self._pooled[t.index]) for t in p.shapes if t.pool == s.index]
+            self.equal([*placed, *counted, *given], 0, "placement", s.label)
 
     @property
     def main(self) -> list[Var]:
         """The variables that make up a decision: starts, counts, places, evictions."""
         starts = [v for v in self._start if v is not None]
-        return [*starts, *self._count, *self._x.values(), *self._gone, *self._lost]
+        pooled = self._pooled.values()
+        return [*starts, *self._count, *self._x.values(), *pooled, *self._gone, *self._lost]
 
     # What there is
 
@@ -266,6 +279,10 @@ class Board:
     def pods(self, shape: Shape, nodes: NodeClass) -> Var | None:
         """How many pods of the shape go to the class; None where none fits."""
         return self._x.get((shape.index, nodes.index))
+
+    def pooled(self, shape: Shape) -> Var | None:
+        """How many pods of the shape go where claimants do not matter; None if all places do."""
+        return self._pooled.get(shape.index)
 
     def cells(self, shape: Shape) -> Sequence[tuple[NodeClass, Var]]:
         """Where the shape can go, with the variable of each class."""

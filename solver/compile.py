@@ -1,7 +1,7 @@
 """Merging: pods into shapes, nodes into classes, groups into types, running work into units."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,6 +52,8 @@ class _Compiler:
         self.levels = levels
         self.exact_pairs = exact_pairs
         self.table = standing_of(scene)
+        self._kinds: dict[int, object] = {}
+        """What a shape is but for its claimant."""
         self._same_claimant: dict[Claimant, Claimant] = {}
         self._first_claimant: dict[object, Claimant] = {}
         self.sees_pods = any(p.spec.sees_pods for p in scene.snapshot.pods if p.ours or p.holds)
@@ -104,11 +106,51 @@ class _Compiler:
                 rolesets.append(r)
                 for m in ordered:
                     pods_of[r.index, m.key] = tuple(pods[m.key, hash((role, shape.index))])
-        shape_list = tuple(shapes.values())
         units = self._units(victims)
+        shape_list = tuple(shapes.values())
         classes, fits, merged = self._classes(shape_list, rolesets, units)
+        if units:
+            shape_list, fits, rolesets = self._pool(shape_list, fits, rolesets, classes, units)
         parts = Parts(shape_list, classes, tuple(made_types), tuple(rolesets), victims, units, fits)
         return Compiled(parts, pods_of, merged)
+
+    def _pool(
+        self,
+        shapes: Sequence[Shape],
+        fits: dict[tuple[int, int], int],
+        rolesets: Sequence[RoleSet],
+        classes: Sequence[NodeClass],
+        units: Sequence[Unit],
+    ) -> tuple[tuple[Shape, ...], dict[tuple[int, int], int], list[RoleSet]]:
+        """Where nothing can be evicted, let shapes that differ only in their claimant be one."""
+        contested = {u.node for u in units}
+        calm = {c.index for c in classes if contested.isdisjoint(c.nodes)}
+        same: dict[object, list[Shape]] = {}
+        for s in shapes:
+            same.setdefault(self._kinds[s.index], []).append(s)
+        out = list(shapes)
+        fits = dict(fits)
+        for alike in same.values():
+            if len(alike) < 2:
+                continue
+            pool = Shape(len(out), alike[0].sample, alike[0].row)
+            out.append(pool)
+            for s in alike:
+                out[s.index] = replace(s, pool=pool.index)
+                for c in calm:
+                    most = fits.pop((s.index, c), 0)
+                    if most:
+                        fits[pool.index, c] = fits.get((pool.index, c), 0) + most
+        for (s_index, c), most in list(fits.items()):
+            if s_index >= len(shapes):
+                fits[s_index, c] = min(most, self._room_for(out[s_index], classes[c]))
+        renewed = [replace(r, shape=out[r.shape.index]) for r in rolesets]
+        return tuple(out), fits, renewed
+
+    @staticmethod
+    def _room_for(shape: Shape, cls: NodeClass) -> int:
+        parts = [room // need for room, need in zip(cls.room, shape.row) if need]
+        return max(0, min(parts)) * cls.size
 
     # Groups
 
@@ -136,6 +178,7 @@ class _Compiler:
         key = (p.spec, labels, claimant)
         if key not in shapes:
             row = tuple(int(v) for v in self.scene.row(p))
+            self._kinds[len(shapes)] = (p.spec, labels)
             shapes[key] = Shape(len(shapes), p, row, claimant)
         return shapes[key]
 

@@ -112,6 +112,14 @@ def _spread(
         else:
             for s, node in _over_class(board, cls, counts):
                 slots[s].append(node)
+    for shape in board.shapes:
+        pooled = board.pooled(shape)
+        n = values[pooled] if pooled is not None else 0
+        if n and shape.pool is not None:
+            # Those that go where claimants do not matter are placed with all like them.
+            own = len(queues[shape.index]) - n
+            queues[shape.pool] += queues[shape.index][own:]
+            del queues[shape.index][own:]
     for s, nodes in slots.items():
         _assign(board, queues[s], nodes, places)
     return places

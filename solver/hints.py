@@ -24,10 +24,16 @@ def hint_of(board: Board, compiled: Compiled, decision: Decision) -> Sequence[in
         role = shape_of.get(key)
         if role is None or node not in where:
             return None
-        x = board.pods(role.shape, board.classes[where[node]])
+        touched = [board.count(role)]
+        cls = board.classes[where[node]]
+        x = board.pods(role.shape, cls)
+        if x is None and role.shape.pool is not None:
+            x = board.pods(board.shapes[role.shape.pool], cls)
+            pooled = board.pooled(role.shape)
+            touched += [pooled] if pooled is not None else []
         if x is None:
             return None
-        for var in (x, board.count(role)):
+        for var in (x, *touched):
             values[var] = (values[var] or 0) + 1
     for t in board.types:
         start = board.started(t)
