@@ -7,6 +7,7 @@ from typing import Any, Literal
 from .value import Value, to_json
 
 Packing = Literal["binpack", "spread", "fragmentation"]
+Evictions = Literal["all", "queue", "none"]
 Engine = Literal["auto", "greedy"]
 Within = Literal["groups", "namespaces", "users"]
 
@@ -44,6 +45,8 @@ class Config(Value, frozen=True):
     """Seed of every random choice."""
     deterministic: bool = False
     """One worker, deterministic limits, no clock in the answer: same input, same bytes."""
+    evictions: Evictions = "all"
+    """Which running work may make room: of every queue by right, of the own queue, or none."""
     engine: Engine = "auto"
     """``greedy`` leaves the solver out."""
     workers: int = 2

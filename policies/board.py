@@ -240,6 +240,11 @@ class Board:
         pooled = self._pooled.values()
         return [*starts, *self._count, *self._x.values(), *pooled, *self._gone, *self._lost]
 
+    @property
+    def evictions(self) -> list[Var]:
+        """The variables that say what is evicted."""
+        return [*self._gone, *self._lost]
+
     # What there is
 
     @property

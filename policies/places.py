@@ -64,13 +64,7 @@ class _Walker:
     def __init__(self, table: StandingTable) -> None:
         self._table = table
         scene = table.scene
-        self._limits = {
-            m: {
-                q: {r: int(v) for r, v in of.items() if r in table.columns}
-                for q, of in table.within(m).items()
-            }
-            for m in MEASURES
-        }
+        self._limits = table.floors
         self._groups: dict[QueueName, list[GroupKey]] = {q: [] for q in scene.tree.downwards}
         for m in scene.roster.values():
             if m.group.queue in scene.tree and m.key not in table.lost:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakKeyDictionary
 
 from ..models import GroupKey, Pod, PodState, QueueName, Violation
 from .evictable import evictable, given_up, victim_priority
@@ -34,6 +35,19 @@ def nothing_is_due(scene: Scene, branch: QueueName, asks: Iterable[int]) -> bool
 
     An inner queue names what a queue below it names.
     """
+    memo = _NOTHING_DUE.setdefault(scene, {})
+    key = (branch, tuple(asks))
+    if key not in memo:
+        memo[key] = _nothing_is_due(scene, branch, key[1])
+    return memo[key]
+
+
+_NOTHING_DUE: "WeakKeyDictionary[Scene, dict[tuple[QueueName, tuple[int, ...]], bool]]" = (
+    WeakKeyDictionary()
+)
+
+
+def _nothing_is_due(scene: Scene, branch: QueueName, asks: Iterable[int]) -> bool:
     limits, table = limits_of(scene), standing_of(scene)
     below = [q for q in scene.tree.queues if branch in scene.tree.path(q)]
     literal = scene.config.literal_deserved
@@ -67,7 +81,7 @@ def cross_branches(
 ) -> Branches | None:
     """Return the branches of a possible right across queues; None where there can be none."""
     mine, other = scene.tree.apart(claimant, victim)
-    if not mine or not other:
+    if not mine or not other or scene.config.evictions != "all":
         return None
     queues = scene.tree.queues
     if not all(queues[q].reclaimable for q in other):
@@ -106,8 +120,10 @@ class Rights:
         g, v = scene.roster[claimant], scene.roster[victim]
         if not g.group.may_preempt or claimant == victim:
             return ""
+        allowed = scene.config.evictions
         if g.group.queue == v.group.queue:
-            return "own" if victim_priority(v) < g.group.priority else ""
+            lower = allowed != "none" and victim_priority(v) < g.group.priority
+            return "own" if lower else ""
         asks = asks_of(scene, g)
         if lost is None:
             lost = len(self._outcome.losses.get(victim, ()))
@@ -124,7 +140,7 @@ class Rights:
         return ""
 
     def _within(self, queues: Iterable[QueueName], asks: Iterable[int], measure: Measure) -> bool:
-        use, most = self._outcome.use_after, self._standing.within(measure)
+        use, most = self._outcome.use_after, self._standing.floors[measure]
         return all(
             int(use[q][r]) <= most[q][r]
             for q in queues
@@ -328,7 +344,7 @@ class Preemption:
         if not c.may_preempt:
             return False
         if c.queue == v.queue:
-            return v.priority < c.priority
+            return board.scene.config.evictions != "none" and v.priority < c.priority
         ways: list[Var] = []
         for measure in MEASURES:
             way = self._way(board, table, c, v, measure)

@@ -6,6 +6,7 @@ Sections 2 and 3 of docs/design/order.md, in exact fractions.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 from weakref import WeakKeyDictionary
 
@@ -47,11 +48,21 @@ class StandingTable:
 
     def within(self, measure: Measure) -> Mapping[QueueName, Fractions]:
         """Return the amounts of a measure; where nobody names a resource, both are the share."""
-        if measure == "entitlement":
-            return self.entitlement
+        return self.entitlement if measure == "entitlement" else self._dues_or_shares
+
+    @cached_property
+    def _dues_or_shares(self) -> Mapping[QueueName, Fractions]:
         return {
             q: {r: self.due[q][r] if r in self.limits.named else e[r] for r in self.columns}
             for q, e in self.entitlement.items()
+        }
+
+    @cached_property
+    def floors(self) -> Mapping[Measure, Mapping[QueueName, Mapping[int, int]]]:
+        """The measures' integer parts: an integer exceeds a fraction exactly when it exceeds that."""
+        return {
+            m: {q: {r: int(v) for r, v in of.items()} for q, of in self.within(m).items()}
+            for m in MEASURES
         }
 
     def share(self, row: Sequence[int]) -> Fraction:

@@ -226,7 +226,7 @@ class _Compiler:
 
     def _may_want(self, c: Claimant, queue: str, priority: int) -> bool:
         if queue == c.queue:
-            return priority < c.priority
+            return self.scene.config.evictions != "none" and priority < c.priority
         if queue not in self.scene.tree:
             return False
         from ..models import QueueName

@@ -256,7 +256,11 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> list[Prey]:
             else len(left) - max(m.need, sum(m.role_need.values()))
         )
         if m.group.queue == g.queue:
-            if priority < g.priority and (whole or surplus > 0):
+            if (
+                scene.config.evictions != "none"
+                and priority < g.priority
+                and (whole or surplus > 0)
+            ):
                 inside = bool(standings.items_of_group.get(m.key)) and all(
                     standings.of(i).is_in for i in standings.items_of_group[m.key]
                 )
@@ -288,7 +292,7 @@ def _cross(
         branches = cross_branches(draft.scene, queue, m.group.queue, asks, measure)
         if branches is None:
             continue
-        most = table.within(measure)
+        most = table.floors[measure]
         if any(
             draft.use[q][r] + row[r] > most[q][r]
             for q in branches.claimant

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..policies.board import Board, Row, Term
+from ..policies.board import Board, Row
 
 
 @dataclass
@@ -55,10 +55,15 @@ class Goal:
         return sum(c * upper[v] for v, c in zip(self.vars, self.coefs, strict=True) if c < 0)
 
 
-def goal_of(terms: Iterable[Term]) -> Goal:
+def goal_of(terms: Iterable[tuple[int, int]]) -> Goal:
     """Collect terms into a goal."""
     total: dict[int, int] = {}
     for c, v in terms:
         total[v] = total.get(v, 0) + c
     kept = {v: c for v, c in total.items() if c}
     return Goal(tuple(kept), tuple(kept.values()))
+
+
+def terms_of(goal: Goal) -> list[tuple[int, int]]:
+    """Return a goal's terms, coefficient first."""
+    return list(zip(goal.coefs, goal.vars, strict=True))

@@ -13,7 +13,10 @@ from ..policies.eviction_cost import Part
 from ..policies.fairness import Work, missing_of, weights_of
 from ..policies.goals import EVICTION_COSTS
 from ..policies.levels import Level
-from .linear import Goal, goal_of
+from .linear import Goal, goal_of, terms_of
+
+GRAIN = {"lost work": 1 << 20, "age of victims": 1 << 16, "seniority": 1 << 20}
+"""Into how many steps the range of a goal is cut at most, so that stages can be merged."""
 
 
 @dataclass
@@ -26,6 +29,8 @@ class Stage:
     high: int
     weight: int = 1
     """What one unit is worth in the goal's own measure."""
+    work: bool = False
+    """A level of work (and not what it costs)."""
 
     @property
     def range(self) -> int:
@@ -56,7 +61,14 @@ def _stage(
     board: Board, goal: Objective, sign: int, terms: Iterable[Term], weight: int = 1
 ) -> Stage:
     signed = goal_of((sign * c, v) for c, v in terms)
-    return Stage(goal, signed, signed.least(board.upper_), signed.most(board.upper_), weight)
+    low, high = signed.least(board.upper_), signed.most(board.upper_)
+    grain = GRAIN.get(goal.name)
+    if grain is not None and high - low > grain:
+        # Coarser units, rounded so that the bound stays on its side.
+        by = -(-(high - low) // grain)
+        signed = goal_of((c // by if c > 0 else -(-c // by), v) for c, v in terms_of(signed))
+        low, high, weight = signed.least(board.upper_), signed.most(board.upper_), weight * by
+    return Stage(goal, signed, low, high, weight, isinstance(goal, Work))
 
 
 class _Claims:
