@@ -9,7 +9,6 @@ from ..policies.exchange import verify
 from ..policies.goals import goals_for
 from ..policies.order import ITEMS, objections
 from ..policies.outcome import Outcome
-from ..policies.podset import PodSet
 from ..policies.registry import rules_for
 from ..policies.scene import Scene
 from .plan_file import GivenPlan, given
@@ -33,7 +32,6 @@ def violations_of(plan: GivenPlan | Plan, scene: Scene) -> list[Violation]:
         *_pods(one.plan, scene),
         *_held(one, scene),
         *_admissions(one.plan, scene),
-        *_refusals(outcome),
         *verify(outcome),
         *_objective(one.plan, outcome),
         *_queues(one.plan, outcome),
@@ -166,16 +164,6 @@ def _admissions(plan: Plan, scene: Scene) -> Iterable[Violation]:
             yield _wrong(f"group {a.group}", "is let in, but is not in the input")
         elif not group.asks_admission:
             yield _wrong(f"group {a.group}", "is let in, but does not ask to be")
-
-
-def _refusals(outcome: Outcome) -> Iterable[Violation]:
-    """Yield the places that a filter refuses: no plan may hold them, whoever made it."""
-    for pod, i in outcome.new_pods:
-        node = outcome.scene.nodes[i]
-        for rule in outcome.scene.filters:
-            reason = rule.refuse(PodSet((pod,)), node)
-            if reason is not None:
-                yield Violation(rule.name, f"pod {pod.key}", f"{reason.about} {reason.message}")
 
 
 # What the plan says of itself

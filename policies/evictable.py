@@ -15,6 +15,8 @@ def evictable(scene: Scene, pod: Pod) -> bool:
         pod.protected_until_s is not None and pod.protected_until_s > scene.snapshot.taken_at_s
     )
     group = scene.snapshot.group(pod.group)
+    if group.queue not in scene.tree:
+        return False
     return group.preemptable and pod.preemptable and not pod.critical and not cooling
 
 

@@ -1,4 +1,4 @@
-"""What evictions cost, in five tiers: section 6 of docs/design/order.md.
+"""What evictions cost, in six tiers: section 6 of docs/design/order.md.
 
 Groups that are given up cost nothing: they go in any case. Each cost says what it is made of by
 victim, so that the search can ask what the evictions for one level of work cost.
@@ -16,7 +16,7 @@ from .members import Item
 from .outcome import Outcome
 from .places import places_of_items
 from .scene import Scene
-from .standing import items_of, standing_of
+from .standing import Measure, items_of, standing_of
 from .standing_rows import out_var, running_items
 
 if TYPE_CHECKING:
@@ -44,13 +44,25 @@ def victims_of(outcome: Outcome) -> Mapping[GroupKey, tuple[Pod, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Returning:
-    """Evicted pods that are inside their queue's entitlement: they come back by right."""
+    """Evicted pods that are inside their queue's due or entitlement: they come back by right.
 
-    name: str = "returning victims"
+    By the due where a queue of the tree names one; else that is the entitlement, and 0 here.
+    """
+
+    measured_by: Measure
     unit: str = "pods"
     sense: Sense = "min"
 
+    @property
+    def name(self) -> str:
+        return f"victims inside {self.measured_by}"
+
+    def _counts(self, scene: Scene) -> bool:
+        return self.measured_by == "entitlement" or bool(standing_of(scene).limits.named)
+
     def parts(self, board: "Board") -> "Iterable[Part]":
+        if not self._counts(board.scene):
+            return []
         return [
             (v.index, c, x) for v in board.victims if not v.given_up for c, x in self._of(board, v)
         ]
@@ -72,43 +84,43 @@ class Returning:
                 elif not isinstance(answer, bool):
                     out_flags.append(answer)
             elif v.whole and answer is not True:
-                back = board.flag(("back", v.index))
+                back = board.flag(("back", v.index, self.measured_by))
                 also: list[Term] = [] if isinstance(answer, bool) else [(-1, answer)]
                 board.at_most([(1, board.gone(v)), (-1, back), *also], 0, self.name, label)
                 out.append((len(v.members.running), back))
         if v.surplus:
-            singles = board.integer(0, v.surplus, ("back singles", v.index)).var
+            singles = board.integer(0, v.surplus, ("back singles", v.index, self.measured_by)).var
             lost: list[Term] = [(1, board.lost(u)) for u in units]
             minus: list[Term] = [(-total, board.gone(v)), (-1, singles)]
             board.at_most([*lost, *minus, *((-1, f) for f in out_flags)], spare, self.name, label)
             out.append((1, singles))
         return out
 
-    @staticmethod
-    def _out_anywhere(board: "Board", v: "Victim", item: Item) -> "Var | bool":
+    def _out_anywhere(self, board: "Board", v: "Victim", item: Item) -> "Var | bool":
         table = standing_of(board.scene)
         answers = [
-            out_var(board, table, item, q, after=True) for q in board.scene.tree.path(v.queue)
+            out_var(board, table, item, q, self.measured_by, after=True)
+            for q in board.scene.tree.path(v.queue)
         ]
         if any(a is True for a in answers):
             return True
         flags = [a for a in answers if not isinstance(a, bool)]
         if not flags:
             return False
-        out = board.flag(("out anywhere", item.id))
-        board.at_most(
-            [(1, out), *((-1, f) for f in flags)], 0, Returning().name, f"group {v.members.key}"
-        )
+        out = board.flag(("out anywhere", item.id, self.measured_by))
+        board.at_most([(1, out), *((-1, f) for f in flags)], 0, self.name, f"group {v.members.key}")
         return out
 
     def measure(self, outcome: Outcome) -> int:
         return self.measure_of(outcome, victims_of(outcome))
 
     def measure_of(self, outcome: Outcome, victims: Victims) -> int:
-        return sum(returning(outcome, g) for g in victims)
+        if not self._counts(outcome.scene):
+            return 0
+        return sum(returning(outcome, g, self.measured_by) for g in victims)
 
 
-def returning(outcome: Outcome, group: GroupKey) -> int:
+def returning(outcome: Outcome, group: GroupKey, measure: Measure) -> int:
     """Return how many evicted pods of the group are in, once everything else that goes is gone."""
     scene = outcome.scene
     table = standing_of(scene)
@@ -128,8 +140,8 @@ def returning(outcome: Outcome, group: GroupKey) -> int:
     mine = items_of(scene, m, ())
     if lost == len(m.running):
         first = next((i for i in mine if i.kind == "minimum"), None)
-        return lost if first is not None and places.of(first).is_in else 0
-    singles_out = sum(not places.of(i).is_in for i in mine if i.kind == "elastic")
+        return lost if first is not None and places.of(first).is_within(measure) else 0
+    singles_out = sum(not places.of(i).is_within(measure) for i in mine if i.kind == "elastic")
     return max(0, lost - singles_out)
 
 

@@ -14,7 +14,9 @@ from .fitting import Field
 from .ledger import Matrix
 from .members import Standing
 from .outcome import Outcome
+from .podset import PodSet
 from .preemption import Rights, rights_of
+from .scene import Scene
 
 SMALL = 7
 """Pools of up to so many are tried in all parts."""
@@ -29,6 +31,13 @@ class Giver:
     way: Way
     group: GroupKey
     pods: tuple[Pod, ...]
+    stands_for: Pod | None = None
+    """The elastic pod in whose stead it would give way: of equal pods, any may."""
+
+    @property
+    def judged(self) -> Pod:
+        """The pod by whose item it is judged."""
+        return self.stands_for if self.stands_for is not None else self.pods[0]
 
     @property
     def starts(self) -> bool:
@@ -42,11 +51,28 @@ class Giver:
 
 def verify(outcome: Outcome) -> list[Violation]:
     """Ask every rule's plain-Python half about a plan."""
-    return [v for r in outcome.scene.rules if isinstance(r, Constraint) for v in r.check(outcome)]
+    found = list(_refused(outcome))
+    for rule in outcome.scene.rules:
+        if isinstance(rule, Constraint):
+            found += rule.check(outcome)
+    return found
+
+
+def _refused(outcome: Outcome) -> Iterable[Violation]:
+    """Ask the filters about every pod that starts."""
+    scene = outcome.scene
+    for pod, i in outcome.new_pods:
+        node = scene.nodes[i]
+        for rule in scene.filters:
+            reason = rule.refuse(PodSet((pod,)), node)
+            if reason is not None:
+                yield Violation(rule.name, f"pod {pod.key}", f"{reason.about} {reason.message}")
 
 
 def is_legal(outcome: Outcome) -> bool:
     """Say whether no rule objects; stops at the first that does."""
+    if not all(outcome.scene.mask(pod)[i] for pod, i in outcome.new_pods):
+        return False
     for rule in outcome.scene.rules:
         if isinstance(rule, Constraint):
             for _ in rule.check(outcome):
@@ -66,13 +92,22 @@ def starters(outcome: Outcome) -> list[Giver]:
             out.append(Giver("starting", key, pods))
         started = {q.key for q in pods}
         ranked = [p for p in m.pending if p.key in started]
-        elastic = m.split([*outcome.kept(key), *ranked])[1]
+        elastic = [p for p in m.split([*outcome.kept(key), *ranked])[1] if p.key in started]
+        out += [Giver("starting elastic", key, (p,)) for p in reversed(elastic)]
+        of_kind = {_alike(outcome.scene, p): p for p in elastic}
+        taken = {p.key for p in elastic}
         out += [
-            Giver("starting elastic", key, (p,))
-            for p in reversed(elastic)
-            if p.key in outcome.places
+            Giver("starting elastic", key, (p,), of_kind[_alike(outcome.scene, p)])
+            for p in ranked
+            if p.key not in taken and _alike(outcome.scene, p) in of_kind
         ]
     return out
+
+
+def _alike(scene: Scene, p: Pod) -> object:
+    """Pods of a group that differ in nothing that anybody looks at."""
+    labels = tuple((k, p.labels.get(k)) for k in sorted(scene.asked_labels))
+    return (p.role, p.spec, p.nominated, p.priority, p.preemptable, labels)
 
 
 def runners(outcome: Outcome) -> list[Giver]:
@@ -253,13 +288,18 @@ def smallest(
 
     The pool's first members are the first to give way; none of the result could stay, pod by pod.
     """
-    chosen = _distinct(pool)
+    every = _distinct(pool)
+    chosen = [g for g in every if g.stands_for is None]
     found = exchange(outcome, group, chosen)
     if found is None:
-        # Budgets and guarantees may bear a part of the pool, though not the whole.
-        if any(not g.starts for g in chosen) and len(chosen) <= SMALL:
-            return _first_part(outcome, group, chosen)
-        return None
+        # Gangs, budgets and guarantees may bear a part of the pool, though not the whole.
+        if all(g.starts and g.stands_for is None for g in every):
+            return None
+        if len(every) <= SMALL:
+            return _first_part(outcome, group, every)
+        found, chosen = _bearable_part(outcome, group, every)
+        if found is None:
+            return None
     for giver in reversed(list(chosen)):
         fewer = [g for g in chosen if g is not giver]
         tried = exchange(outcome, group, fewer)
@@ -278,11 +318,54 @@ def smallest(
     return tuple(chosen), found
 
 
+def _bearable_part(
+    outcome: Outcome, group: GroupKey, pool: Sequence[Giver]
+) -> tuple[Outcome | None, list[Giver]]:
+    """Try parts that gangs and budgets bear: the first to go first, then node after node."""
+    nodes = {g.pods[0].key: outcome.places.get(g.pods[0].key, g.pods[0].node) for g in pool}
+    wishes = [None, *sorted({n for n in nodes.values() if n is not None})[: 2 * SMALL]]
+    seen: set[frozenset[PodKey]] = set()
+    for wish in wishes:
+        ordered = sorted(pool, key=lambda g: nodes[g.pods[0].key] != wish) if wish else pool
+        part = _bearable(outcome, ordered)
+        key = frozenset(p.key for g in part for p in g.pods)
+        if not part or key in seen:
+            continue
+        seen.add(key)
+        found = exchange(outcome, group, part)
+        if found is not None:
+            return found, part
+    return None, []
+
+
+def _bearable(outcome: Outcome, pool: Sequence[Giver]) -> list[Giver]:
+    """Return givers in order, as long as each group stays whole and each budget bears it."""
+    scene = outcome.scene
+    left = {b.key: b.allowed for b in scene.snapshot.budgets}
+    gone: dict[GroupKey, set[PodKey]] = {}
+    out: list[Giver] = []
+    for g in pool:
+        keys = gone.setdefault(g.group, set()) | {p.key for p in g.pods}
+        rest = [p for p in outcome.after(g.group) if p.key not in keys]
+        if "elastic" in g.way and not scene.roster[g.group].is_whole(rest):
+            continue
+        cost = {} if g.starts else {
+            b.key: n for b in scene.snapshot.budgets if (n := sum(map(b.covers, g.pods)))
+        }  # fmt: skip
+        if any(n > left[k] for k, n in cost.items()):
+            continue
+        for k, n in cost.items():
+            left[k] -= n
+        gone[g.group] = keys
+        out.append(g)
+    return out
+
+
 def _first_part(
     outcome: Outcome, group: GroupKey, pool: Sequence[Giver]
 ) -> tuple[tuple[Giver, ...], Outcome] | None:
     """Return the smallest part of a small pool that makes room for the group."""
-    for n in range(1, len(pool)):
+    for n in range(1, len(pool) + 1):
         for part in combinations(pool, n):
             found = exchange(outcome, group, part)
             if found is not None:

@@ -95,9 +95,24 @@ class Field:
                 places[left.pop(0).key] = self.scene.nodes[i].name
         return Fit(places)
 
+    def _stands(self, found: Mapping[PodKey, int]) -> bool:
+        """Say whether each pod, with all the others in place, may be where it is.
+
+        What came first could not see what came later: of two that look for company, say.
+        """
+        for key, i in found.items():
+            pod = self.scene.pods[key]
+            if is_tied(pod):
+                self.add(pod, i, -1)
+                allowed = self.candidates(pod)[i]
+                self.add(pod, i)
+                if not allowed:
+                    return False
+        return True
+
     def _search(self, kinds: list[list[Pod]], found: dict[PodKey, int], last: list[int]) -> bool:
         if not any(kinds):
-            return True
+            return self._stands(found)
         for k, rest in enumerate(kinds):
             if not rest:
                 continue

@@ -9,7 +9,14 @@ from .fairness import work_tiers
 from .placement import Binpack, LargeHoles, MemberOrder, Seniority, Spread, Stability, Waiting
 from .wishes import Wishes
 
-EVICTION_COSTS = (Returning(), ByPriority(), GangsBroken(), LostWork(), Youngest())
+EVICTION_COSTS = (
+    Returning("due"),
+    Returning("entitlement"),
+    ByPriority(),
+    GangsBroken(),
+    LostWork(),
+    Youngest(),
+)
 PACKING: dict[str, Any] = {
     "binpack": Binpack(),
     "spread": Spread(),

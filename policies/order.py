@@ -18,7 +18,7 @@ from .outcome import Outcome
 from .places import Places, places_of
 from .preemption import rights_of
 from .scene import Scene
-from .standing import nominated_pods, standing_of
+from .standing import nominated_pods, party_of, standing_of
 
 ITEMS = {
     1: "broken gang",
@@ -220,6 +220,7 @@ class _Judge:
                 and g.key not in o.started
                 and other.group.queue == g.queue
                 and other.group.priority == g.priority
+                and party_of(o.scene, other.group) == party_of(o.scene, g)
                 and (other.need, dict(other.role_need)) == (m.need, dict(m.role_need))
                 and other.group.created_s > g.created_s
                 and _kinds(other.pending) == kind
@@ -279,7 +280,7 @@ class _Judge:
             every = places.items_of_group[s.group]
             items = [i for i in every if i.kind == "minimum"] or every
             return all(places.of(i).is_out_at(theirs[-1]) for i in items)
-        return places.of_pod(s.pods[0].key).is_out_at(theirs[-1])
+        return places.of_pod(s.judged.key).is_out_at(theirs[-1])
 
     @staticmethod
     def _is_poorer(before: Outcome, after: Outcome, g: Group, gives_way: Sequence[Giver]) -> bool:
@@ -308,7 +309,8 @@ class _Judge:
 
         def key(s: Giver) -> tuple[object, ...]:
             m = o.scene.roster[s.group]
-            items = [places.item_of_pod[p.key] for p in s.pods if p.key in places.item_of_pod]
+            pods = s.pods if s.stands_for is None else (s.stands_for,)
+            items = [places.item_of_pod[p.key] for p in pods if p.key in places.item_of_pod]
             inside = all(places.of(i).is_in for i in items)
             return (
                 inside, self._priority_of(o, s), "elastic" not in s.way, not s.starts,

@@ -117,6 +117,17 @@ class Scene:
         return {p.key: p for p in self.snapshot.pods}
 
     @cached_property
+    def asked_labels(self) -> frozenset[str]:
+        """Labels of pods that some affinity term or spread constraint asks for."""
+        keys: set[str] = set()
+        for spec in {id(p.spec): p.spec for p in self.snapshot.pods}.values():
+            preferred = (*spec.preferred_affinity, *spec.preferred_anti_affinity)
+            asking = [*spec.affinity, *spec.anti_affinity, *spec.spread, *(t for _, t in preferred)]
+            for a in asking:
+                keys |= a.selector.keys() if a.selector is not None else set()
+        return frozenset(keys)
+
+    @cached_property
     def filters(self) -> tuple[Filter, ...]:
         return tuple(r for r in self.rules if isinstance(r, Filter))
 

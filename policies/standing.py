@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal
 from weakref import WeakKeyDictionary
 
-from ..models import UNLIMITED, GroupKey, Pod, PodKey, QueueName
+from ..models import UNLIMITED, Group, GroupKey, Pod, PodKey, QueueName
 from .evictable import evictable, given_up
 from .fitting import Field, emptied, is_tied
 from .holds import holds
@@ -187,15 +187,23 @@ def _chosen(m: Members, could: Mapping[GroupKey, tuple[Pod, ...]]) -> Sequence[P
     return [p for p in m.pending if p.key in kept]
 
 
+def party_of(scene: Scene, group: Group) -> str | None:
+    """Return the namespace or user that shares the group's queue; None where groups do."""
+    share = scene.config.queues.get(group.queue)
+    if share is None or share.within == "groups":
+        return None
+    return group.namespace if share.within == "namespaces" else group.user
+
+
 def turns_of(scene: Scene, q: QueueName, items: Sequence[Item]) -> list[int]:
     """Progressive filling inside a queue over namespaces or users, where configured."""
-    share = scene.config.queues.get(q)
-    if share is None or share.within == "groups":
+    if party_of(scene, items[0].group) is None if items else True:
         return [0] * len(items)
-    capacity = limits_of(scene).capacity
 
     def party(i: Item) -> str:
-        return i.group.namespace if share.within == "namespaces" else i.group.user
+        return party_of(scene, i.group) or ""
+
+    capacity = limits_of(scene).capacity
 
     use: dict[str, list[int]] = {}
     width = len(capacity)

@@ -57,20 +57,6 @@ class _Compiler:
         self._same_claimant: dict[Claimant, Claimant] = {}
         self._first_claimant: dict[object, Claimant] = {}
         self.sees_pods = any(p.spec.sees_pods for p in scene.snapshot.pods if p.ours or p.holds)
-        self.label_keys = self._label_keys()
-
-    def _label_keys(self) -> frozenset[str]:
-        """Labels that some term, spread constraint or budget asks for."""
-        keys: set[str] = set()
-        for p in {id(p.spec): p for p in self.scene.snapshot.pods}.values():
-            s = p.spec
-            terms = [*s.affinity, *s.anti_affinity]
-            terms += [t for _, t in (*s.preferred_affinity, *s.preferred_anti_affinity)]
-            for t in terms:
-                keys |= t.selector.keys() if t.selector is not None else set()
-            for c in s.spread:
-                keys |= c.selector.keys() if c.selector is not None else set()
-        return frozenset(keys)
 
     def run(self) -> Compiled:
         seekers = [m for m in self.scene.roster.values() if self._seeks(m)]
@@ -173,7 +159,7 @@ class _Compiler:
         labels: object = None
         if self.sees_pods:
             labels = (
-                p.namespace, tuple(sorted((k, v) for k, v in p.labels.items() if k in self.label_keys))
+                p.namespace, tuple(sorted((k, v) for k, v in p.labels.items() if k in self.scene.asked_labels))
             )  # fmt: skip
         key = (p.spec, labels, claimant)
         if key not in shapes:
@@ -231,7 +217,7 @@ class _Compiler:
             return False
         from ..models import QueueName
 
-        return cross_branches(self.scene, c.queue, QueueName(queue), c.asks) is not None
+        return cross_branches(self.scene, c.queue, QueueName(queue), c.asks, "due") is not None
 
     def _units(self, victims: Iterable[Victim]) -> tuple[Unit, ...]:
         scene = self.scene

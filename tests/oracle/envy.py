@@ -231,9 +231,21 @@ class Court:
             self._is_own(g, x)
             and a.priority == b.priority
             and b.created_s > a.created_s
+            and self._is_same_party(g, h)
             and self._shape(g) == self._shape(h)
             and self._is_promised(g) == self._is_promised(h)
         )
+
+    def _is_same_party(self, g: int, h: int) -> bool:
+        c = self.cluster
+        a, b = c.groups[g], c.groups[h]
+        match c.within[c.queue_of[g]]:
+            case "namespaces":
+                return a.namespace == b.namespace
+            case "users":
+                return a.user == b.user
+            case _:
+                return True
 
     def _is_promised(self, g: int) -> bool:
         """Twins are both promised a place, or neither: what is promised counts as running."""

@@ -2,8 +2,8 @@
 
 Readings of the contract that are fixed here:
 
-* A queue is *limited* in r where its capability names r or guarantees leave its realCap below R;
-  a capability may name ``pods``.
+* A queue is *limited* in r where its or an ancestor's capability names r, or any queue has a guarantee
+  of r; a capability may name ``pods``.
 * Elastic members are tried for demand in rank order, and skipped if they fail.
 * A group is *lost* only if every plan does give it up: budgets and critical pods may forbid it.
 * A due of an inner queue that does not name r is the sum over its children, unlimited if one is.
@@ -57,7 +57,10 @@ class Standing:
         self.root = self._root()
         self.guarantee: list[Vec] = list(c.own_guarantee)
         self.real_cap: list[Vec] = [c.zero for _ in every]
-        self._share_real_cap(ROOT, self.root)
+        guaranteed = c.sum_of(c.own_guarantee[q] for q in every)
+        self._share_real_cap(
+            ROOT, tuple(v if g else UNLIMITED for v, g in zip(self.root, guaranteed, strict=True))
+        )
         self.limit: list[Vec] = [
             tuple(min(c.capability[q].get(r, v), v) for r, v in enumerate(self.real_cap[q]))
             for q in every
@@ -66,7 +69,7 @@ class Standing:
             tuple(
                 r
                 for r in range(c.slot + 1)
-                if r in c.capability[q] or self.real_cap[q][r] < self.root[r]
+                if self.limit[q][r] < UNLIMITED
             )
             for q in every
         ]
@@ -113,19 +116,24 @@ class Standing:
         return (*(max(0, v) for v in out[: c.slot]), UNLIMITED)
 
     def _share_real_cap(self, parent: int, amount: Vec) -> None:
+        """Fill realCap below the parent, whose limit is ``amount``; scale guarantees to fit."""
         c, children = self.cluster, self.cluster.children[parent]
         wished = c.sum_of(c.own_guarantee[q] for q in children)
+        there = tuple(map(min, amount, self.root))
         for q in children:
             self.guarantee[q] = tuple(
                 g * a // w if w > a else g
-                for g, a, w in zip(c.own_guarantee[q], amount, wished, strict=True)
+                for g, a, w in zip(c.own_guarantee[q], there, wished, strict=True)
             )
         kept = c.sum_of(self.guarantee[q] for q in children)
         for q in children:
             self.real_cap[q] = tuple(
-                max(a - k, 0) + g for a, k, g in zip(amount, kept, self.guarantee[q], strict=True)
+                UNLIMITED if a >= UNLIMITED else max(a - k, 0) + g
+                for a, k, g in zip(amount, kept, self.guarantee[q], strict=True)
             )
-            self._share_real_cap(q, self.real_cap[q])
+            cap = c.capability[q]
+            limit = tuple(min(cap.get(r, v), v) for r, v in enumerate(self.real_cap[q]))
+            self._share_real_cap(q, limit)
 
     def _running_in(self, q: int) -> Vec:
         c = self.cluster
@@ -216,7 +224,7 @@ class Standing:
                 if not self.is_lost(g):
                     out = plus(out, c.sum_of(c.size[i] for i in c.running[g]))
                 out = plus(out, c.sum_of(c.size[i] for i in self.could_run.get(g, ())))
-        self.demand[q] = tuple(map(min, out, self.limit[q]))
+        self.demand[q] = tuple(map(min, out, self.limit[q], self.root))
         return self.demand[q]
 
     def is_lost(self, g: int) -> bool:
@@ -320,6 +328,18 @@ class Standing:
     ) -> bool:
         found = self.row(q, started, gone).get(name)
         return found is not None and found.is_in
+
+    def is_inside_due(
+        self, name: Name, started: frozenset[int], gone: frozenset[int] = NOTHING
+    ) -> bool:
+        """Say whether the item is within the due at every level below the root."""
+        c = self.cluster
+        for q in c.path[c.queue_of[name[0]]]:
+            found = self.row(q, started, gone).get(name)
+            most = self._due_measure(q)
+            if found is None or any(found.prefix[r] > most[r] for r in found.item.asks):
+                return False
+        return True
 
     def is_in(self, name: Name, started: frozenset[int], gone: frozenset[int] = NOTHING) -> bool:
         """Say whether the item is in at every level below the root."""
