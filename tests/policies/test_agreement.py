@@ -1,0 +1,205 @@
+"""Both halves of every rule and goal say the same about decisions that a board can express.
+
+Held groups, pods that fit nowhere and running work that nobody may evict never reach a board: there
+only the plain half speaks, and the other tests of this folder ask it.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from random import Random
+
+import pytest
+from msgspec.structs import replace
+
+from apportion.models import TierSettings
+from apportion.models.config import Packing
+from apportion.policies.api import Constraint, Objective
+from apportion.policies.goals import goals_for
+from apportion.policies.levels import Levels
+from apportion.policies.outcome import Outcome
+from apportion.policies.pod_affinity import matches_all
+from apportion.policies.registry import built_in, rules_for
+from apportion.policies.scene import Scene
+from apportion.policies.testing import agrees
+from apportion.solver.greedy import levels_of, rank_and_place
+from apportion.solver.process import SolverProcess
+from oracle.worlds import settings, world
+
+from .agreement import Together, Told, decisions, legal_plans
+from .company import company
+
+SEEDS = 50
+ALONE = ("capacity", "quota", "budget", "host-ports", "pod-affinity", "topology-spread")
+LEAVING = ("gang", "preemption", "host-ports", "pod-affinity")
+"""They share what is told of those who leave. Preemption says plainly that a victim may leave and
+that nobody takes its port or its domain without a right: the gang, ports and affinity tell it."""
+
+
+@cache
+def scenes() -> tuple[Scene, ...]:
+    every = [(w, settings(n)) for n in range(SEEDS) for w in (world(n, "tiny"), company(n))]
+    return tuple(Scene(w, config, rules_for(config)) for w, config in every)
+
+
+@cache
+def tried(n: int, process: SolverProcess) -> tuple[Outcome, ...]:
+    return tuple(o for o in decisions(scenes()[n], process, Random(n)) if not takes_a_peer(o))
+
+
+def takes_a_peer(outcome: Outcome) -> bool:
+    """Say whether the plan evicts a pod whose company a starting pod asks for.
+
+    The rows of pod affinity count it as standing: test_pod_affinity.py shows that defect alone.
+    """
+    lost = [p for pods in outcome.losses.values() for p in pods]
+    return any(
+        p.spec.affinity and matches_all(p.spec.affinity, q)
+        for p, _ in outcome.new_pods
+        for q in lost
+    )
+
+
+def constraints(scene: Scene) -> dict[str, Constraint]:
+    return {r.name: r for r in scene.rules if isinstance(r, Constraint)}
+
+
+def together(scene: Scene, names: tuple[str, ...]) -> Together:
+    rules = constraints(scene)
+    return Together(" and ".join(names), tuple(rules[x] for x in names))
+
+
+def told(
+    names: tuple[str, ...], process: SolverProcess, after_others: bool = False
+) -> Iterator[tuple[Outcome, bool]]:
+    """Give decisions, and whether the rows of these rules hold there.
+
+    ``after_others``: only those that all other rules let pass, where the rows rely on theirs.
+    """
+    for n, scene in enumerate(scenes()):
+        others = [r for x, r in constraints(scene).items() if x not in names]
+        board = Told(scene, process, together(scene, names))
+        for outcome in tried(n, process):
+            if after_others and any(v for r in others for v in r.check(outcome)):
+                continue
+            same = board.as_told(outcome)
+            assert same is not None
+            yield same[0], board.best(same[1]) is not None
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_rule_alone_bears_what_it_lets_pass(name: str, process: SolverProcess) -> None:
+    result = agrees(together(scenes()[0], (name,)), told((name,), process))
+
+    assert result
+    assert result.accepted > 300
+    assert result.refused >= 5
+
+
+def test_rules_on_who_leaves_bear_what_they_let_pass(process: SolverProcess) -> None:
+    """Claims are told on the understanding that nodes are not overfull: others go first."""
+    result = agrees(together(scenes()[0], LEAVING), told(LEAVING, process, after_others=True))
+
+    assert result
+    assert result.accepted > 300
+    assert result.refused > 100
+
+
+def test_the_whole_model_bears_what_all_rules_let_pass(process: SolverProcess) -> None:
+    every = tuple(constraints(scenes()[0]))
+    result = agrees(together(scenes()[0], every), told(every, process))
+
+    assert result
+    assert result.accepted > 300
+    assert result.refused > 100
+
+
+def test_no_rule_is_left_out() -> None:
+    filters = {"node-state", "node-affinity", "taints"}
+    """They are asked before there is a board."""
+    silent = {"queue"}
+    """Held groups never reach the board: nothing is left to tell."""
+
+    assert {*ALONE, *LEAVING, *filters, *silent} == set(built_in())
+
+
+def test_held_groups_never_reach_a_board(process: SolverProcess) -> None:
+    result = agrees(together(scenes()[0], ("queue",)), told(("queue",), process))
+
+    assert result
+    assert result.refused == 0
+
+
+def test_every_legal_plan_can_be_told(process: SolverProcess) -> None:
+    n = 0
+    for seed in range(SEEDS):
+        config = settings(seed)
+        scene = Scene(world(seed, "tiny"), config, rules_for(config))
+        board = Told(scene, process)
+        for places, evicted in legal_plans(scene.snapshot, config, Random(seed), 20):
+            outcome = Outcome(scene, places, evicted, bound=())
+            assert board.as_told(outcome) is not None, (seed, places, evicted)
+            n += 1
+    assert n > 300
+
+
+# Goals
+
+SIDE = {"stability": 1, "spread": 1, "fragmentation": -1}
+"""Goals whose cost is only near the measure, and on which side of it the cost is.
+
+stability: of equal pods any may keep the promise made to one; spread: a node counts with all that
+some pod could ask for there; fragmentation: nodes that nothing can go to are left out.
+"""
+ROUGH = {"member order"}
+"""Its cost weighs all members of a kind by their mean rank, and leaves groups of one kind out."""
+
+
+@cache
+def goal_scenes() -> tuple[tuple[Scene, Levels], ...]:
+    packings: tuple[Packing, ...] = ("binpack", "spread", "fragmentation")
+    out = []
+    for n in range(40):
+        config = replace(settings(n), tiers=TierSettings(packing=packings[n % 3]))
+        scene = Scene(company(n) if n % 2 else world(n, "tiny"), config, rules_for(config))
+        out.append((scene, levels_of(scene, rank_and_place(scene))))
+    return tuple(out)
+
+
+def priced(name: str, process: SolverProcess) -> Iterator[tuple[Objective, Outcome, int]]:
+    """Give the goal, legal plans, and what the solver makes of the goal there."""
+    for n, (scene, levels) in enumerate(goal_scenes()):
+        for goal in goals_for(scene.config, scene.rules):
+            if goal.name != name:
+                continue
+            every = together(scene, tuple(constraints(scene)))
+            board = Told(scene, process, every, goal, levels)
+            for places, evicted in legal_plans(scene.snapshot, scene.config, Random(n), 8):
+                outcome = Outcome(scene, places, evicted, bound=())
+                same = None if takes_a_peer(outcome) else board.as_told(outcome)
+                if same is not None:
+                    best = board.best(same[1])
+                    assert best is not None
+                    yield goal, same[0], best
+
+
+def goal_names() -> list[str]:
+    return list(dict.fromkeys(g.name for s, _ in goal_scenes() for g in goals_for(s.config)))
+
+
+@pytest.mark.parametrize("name", [g for g in goal_names() if g not in {*SIDE, *ROUGH}])
+def test_a_goal_costs_what_it_measures(name: str, process: SolverProcess) -> None:
+    every = list(priced(name, process))
+    result = agrees(every[0][0], [(o, best) for _, o, best in every])
+
+    assert result
+    assert result.accepted > 0
+
+
+@pytest.mark.parametrize("name", SIDE)
+def test_the_cost_of_other_goals_is_on_one_side_of_the_measure(
+    name: str, process: SolverProcess
+) -> None:
+    every = [(best, goal.measure(o)) for goal, o, best in priced(name, process)]
+
+    assert any(measured for _, measured in every)
+    assert all(SIDE[name] * (best - measured) >= 0 for best, measured in every)
