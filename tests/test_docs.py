@@ -1,4 +1,4 @@
-"""Nothing a user can write is undocumented: commands, options, settings, keys of scenarios."""
+"""Nothing a user can write is undocumented: commands, options, settings, rules, scenarios."""
 
 import re
 from pathlib import Path
