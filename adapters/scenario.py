@@ -41,7 +41,7 @@ def _moment(text: str) -> str:
 
 
 def _age(text: str) -> str:
-    duration_ms(text)
+    duration_ms(filled(text, 0))
     return text
 
 
@@ -137,10 +137,15 @@ class Role(Strict):
     minimum: Count | None = None
     requests: Quantities | None = None
     priority: int | None = None
+    preemptable: bool | None = None
+    node_selector: Labels | None = None
 
 
 class ScenarioGroup(Strict):
-    """A group and its pods; ``running`` names the nodes of those that run already."""
+    """A group and its pods; ``running`` names the nodes of those that run already.
+
+    Each number of a repeated group may have an age of its own: ``age: "{9-i}m"``.
+    """
 
     name: Name
     repeat: Count = 1
@@ -175,6 +180,9 @@ class ScenarioGroup(Strict):
             raise ValueError("age: says the same as created; write one of them")
         if self.repeat > 1 and "{" not in self.name:
             raise ValueError(_no_number(self.repeat, self.name))
+        if self.age is not None and "{" in self.age:
+            for i in range(self.repeat):
+                duration_ms(filled(self.age, i))
         if len(self.places) > self.size:
             raise ValueError(f"running: names {len(self.places)} places for {self.size} pods")
         return self

@@ -135,9 +135,14 @@ def _pod(
         notes["volcano.sh/task-spec"] = role.name
         if role.priority is not None:
             notes["volcano.sh/task-priority"] = str(role.priority)
+        if role.preemptable is not None:
+            notes["volcano.sh/preemptable"] = str(role.preemptable).lower()
     if group.user is not None:
         notes["apportion.dev/user"] = group.user
     requests = group.requests if role is None or role.requests is None else role.requests
+    selector = group.node_selector
+    if role is not None and role.node_selector is not None:
+        selector = role.node_selector
     spec: Data = {
         "schedulerName": scheduler,
         "containers": [{"name": "main", "resources": {"requests": requests}}],
@@ -146,7 +151,7 @@ def _pod(
         ("nodeName", node),
         ("priority", group.priority),
         ("preemptionPolicy", None if group.may_preempt else "Never"),
-        ("nodeSelector", group.node_selector or None),
+        ("nodeSelector", selector or None),
         ("tolerations", group.tolerations or None),
         ("affinity", group.affinity),
         ("topologySpreadConstraints", group.spread or None),

@@ -14,7 +14,7 @@ from typing import NewType
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import Pod, QueueName
+from ..models import Pod, PodKey, QueueName
 from .levels import Levels
 from .members import Members, Standing
 from .scene import Scene
@@ -99,7 +99,7 @@ class GroupType:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleSet:
-    """The pending pods of one shape in one role, in each group of a type."""
+    """The pending pods of one shape in one role, promised a place or not, in each group of a type."""
 
     index: int
     type: GroupType
@@ -107,6 +107,8 @@ class RoleSet:
     shape: Shape
     limit: int
     """How many each group has."""
+    pods: frozenset[PodKey] = frozenset()
+    """The pods of all the groups."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ..models import GroupKey
+from ..models import GroupKey, PodKey
 from .fairness import missing_of
+from .members import Members
 from .outcome import Outcome
 from .scene import Scene
+from .standing import nominated_pods
 
 if TYPE_CHECKING:
     from .board import Board, Term
@@ -45,10 +47,16 @@ class Seniority:
         out: list[Term] = []
         for t in board.types:
             start = board.started(t)
-            if start is not None:
-                # Groups of a type start oldest first; their mean rank is near enough.
-                mean = sum(ranks.get(m.key, 0) for m in t.members) // len(t.members)
-                out.append((mean, start))
+            if start is None:
+                continue
+            mine = [ranks.get(m.key, 0) for m in t.members]
+            if len(mine) == 1:
+                out.append((mine[0], start))
+                continue
+            # Groups of a type start oldest first, as is cheapest.
+            steps = [board.flag(("starts as", t.index, i)) for i in range(len(mine))]
+            board.equal([(1, start), *((-1, s) for s in steps)], 0, self.name, t.label)
+            out += zip(mine, steps, strict=True)
         return out
 
     def measure(self, outcome: Outcome) -> int:
@@ -66,25 +74,32 @@ class MemberOrder:
 
     def cost(self, board: "Board") -> "Iterable[Term]":
         out: list[Term] = []
-        for r in board.rolesets:
-            m = r.type.sample
-            if len(board.rolesets_of(r.type)) < 2 or len(m.pending) <= missing_of(m):
-                continue
-            ranks = [
-                i for i, p in enumerate(m.pending)
-                if p.role == r.role and p.spec == r.shape.sample.spec
-            ]  # fmt: skip
-            if ranks:
-                out.append((sum(ranks) // len(ranks), board.count(r)))
+        for t in board.types:
+            ranks = ranks_among(board.scene, t.sample)
+            for r in board.rolesets_of(t) if ranks else ():
+                rank = next(ranks[p.key] for p in t.sample.pending if p.key in r.pods)
+                out.append((rank, board.count(r)))
         return out
 
     def measure(self, outcome: Outcome) -> int:
         total = 0
         for key, pods in outcome.started.items():
-            m = outcome.scene.roster[key]
-            place = {p.key: i for i, p in enumerate(m.pending)}
-            total += sum(place[p.key] for p in pods)
+            ranks = ranks_among(outcome.scene, outcome.scene.roster[key])
+            total += sum(ranks.get(p.key, 0) for p in pods)
         return total
+
+
+def ranks_among(scene: Scene, m: Members) -> Mapping[PodKey, int]:
+    """Return the mean rank of the pods like each pending one; {} where there is no choice."""
+    if len(m.pending) <= missing_of(m):
+        return {}
+    promised = nominated_pods(scene)
+    kinds: dict[object, list[int]] = {}
+    for i, p in enumerate(m.pending):
+        kinds.setdefault((p.role, p.spec, p.key in promised), []).append(i)
+    if len(kinds) < 2:
+        return {}
+    return {m.pending[i].key: sum(of) // len(of) for of in kinds.values() for i in of}
 
 
 @dataclass(frozen=True, slots=True)

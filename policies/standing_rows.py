@@ -1,10 +1,10 @@
 """In and out as the solver sees them: constants where they are known, variables elsewhere."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..models import GroupKey, QueueName
-from .members import Item, Standing
+from ..models import GroupKey, PodKey, PodState, QueueName
+from .members import Item
 from .places import ranks_of
 from .standing import AS_IT_IS, Measure, StandingTable, items_of
 
@@ -40,44 +40,88 @@ def out_parts(
 
 def _before(
     board: "Board", table: StandingTable, item: Item, queue: QueueName
-) -> "tuple[list[int], list[tuple[tuple[int, ...], Var, int]], set[GroupKey]]":
+) -> "tuple[list[int], list[tuple[tuple[int, ...], Var]], set[GroupKey]]":
     """Return what stands before the item in the queue's order, itself included.
 
-    The sum of what runs; the counts that add to it when they start; the groups whose running
-    items are in the sum.
+    The sum of what runs; the variables that add to it when something starts; the groups whose
+    running items are in the sum.
     """
     base = [0] * len(board.scene.ledger.resources)
     running: set[GroupKey] = set()
-    waiting: dict[GroupKey, set[str]] = {}
-    sizes: dict[GroupKey, tuple[int, ...]] = {}
+    repaired: set[GroupKey] = set()
+    minimum: dict[GroupKey, Item] = {}
+    elastic: dict[GroupKey, set[PodKey]] = {}
     for other, row in ranks_of(table)[queue]:
-        m = board.scene.roster[other.group.key]
-        if other.new or m.standing is Standing.NEW:
-            waiting.setdefault(other.group.key, set()).add(other.kind)
-            if other.kind == "minimum":
-                sizes[other.group.key] = row
-        elif other.broken and other.kind == "minimum" and other.position != AS_IT_IS:
-            waiting.setdefault(other.group.key, set()).add("repair")
-        else:
+        key = other.group.key
+        if other.broken and other.kind == "minimum" and other.position != AS_IT_IS:
+            repaired.add(key)
+        elif other.pods[0].state is PodState.RUNNING:
             base = [a + b for a, b in zip(base, row)]
-            running.add(other.group.key)
+            running.add(key)
+        elif other.kind == "minimum":
+            minimum[key] = other
+        else:
+            elastic.setdefault(key, set()).update(p.key for p in other.pods)
         if other.id == item.id:
             break
-    starts_of: list[tuple[tuple[int, ...], Var, int]] = []
+    starts: list[tuple[tuple[int, ...], Var]] = []
     for t in board.types:
-        kinds = waiting.get(t.sample.key)
-        if not kinds:
-            continue
-        start = board.started(t)
-        if kinds == {"minimum"} and start is not None:
-            # Its elastic members come later.
-            starts_of.append((sizes[t.sample.key], start, -1 - t.index))
-        else:
-            starts_of += [(r.shape.row, board.count(r), r.index) for r in board.rolesets_of(t)]
-        if "repair" in kinds and start is not None and t.sample.key not in running:
-            row = tuple(int(v) for v in board.scene.rows(t.sample.running))
-            starts_of.append((row, start, -1 - t.index))
-    return base, starts_of, running
+        keys = {m.key for m in t.members}
+        if not keys.isdisjoint(repaired):
+            starts += _repair(board, t, t.sample.key not in running)
+        elif not keys.isdisjoint(minimum) or not keys.isdisjoint(elastic):
+            starts += _starting(board, t, minimum, elastic)
+    return base, starts, running
+
+
+def _repair(board: "Board", t: "GroupType", anew: bool) -> "Iterable[tuple[tuple[int, ...], Var]]":
+    """What completes a broken group; with all that it runs, where that is not counted yet."""
+    for r in board.rolesets_of(t):
+        yield r.shape.row, board.count(r)
+    start = board.started(t)
+    if anew and start is not None:
+        yield tuple(int(v) for v in board.scene.rows(t.sample.running)), start
+
+
+def _starting(
+    board: "Board",
+    t: "GroupType",
+    minimum: Mapping[GroupKey, Item],
+    elastic: Mapping[GroupKey, set[PodKey]],
+) -> "Iterable[tuple[tuple[int, ...], Var]]":
+    """What starts of the type and comes before: so many minima, and so many elastic members.
+
+    An auxiliary count may be lower than what it counts, never higher: work is out only if it is.
+    """
+    first = [minimum[m.key] for m in t.members if m.key in minimum]
+    singles = set[PodKey]().union(*(elastic.get(m.key, ()) for m in t.members))
+    sets = board.rolesets_of(t)
+    before = singles.union(p.key for i in first for p in i.pods)
+    if all(r.pods <= before for r in sets):
+        yield from ((r.shape.row, board.count(r)) for r in sets)
+        return
+    start = board.started(t)
+    if first and start is not None:
+        row = tuple(int(v) for v in board.scene.rows(first[0].pods))
+        yield row, _some(board, ("minima", t.index), len(first), [(1, start)])
+    own = {p.key for p in t.sample.first}
+    for r in sets:
+        n = len(r.pods & singles)
+        if n:
+            terms: list[Term] = [(1, board.count(r))]
+            needed = len(r.pods & own)
+            if start is not None and needed:
+                terms.append((-needed, start))
+            yield r.shape.row, _some(board, ("singles", r.index), n, terms)
+
+
+def _some(board: "Board", name: Hashable, most: int, terms: "list[Term]") -> "Var":
+    """Return a variable of at most ``most`` and at most the terms."""
+    if len(terms) == 1 and board.upper(terms[0][1]) <= most:
+        return terms[0][1]
+    some = board.integer(0, most, (name, most)).var
+    board.at_most([(1, some), *((-c, v) for c, v in terms)], 0, "preemption", str(name))
+    return some
 
 
 def out_var(
@@ -115,7 +159,7 @@ def out_var(
         if not own[r] or (asks is not None and r not in asks):
             continue
         limit = int(e[r])  # a fraction is exceeded exactly when its integer part is
-        terms: list[Term] = [(row[r], var) for row, var, _ in starts if row[r]]
+        terms: list[Term] = [(row[r], var) for row, var in starts if row[r]]
         terms += [(-row[r], var) for row, var in losses if row[r]]
         least = base[r] + sum(min(0, c) * board.upper(v) for c, v in terms)
         most = base[r] + sum(max(0, c) * board.upper(v) for c, v in terms)

@@ -24,7 +24,7 @@ from ..policies.levels import Levels, Worth
 from ..policies.members import Members, Standing
 from ..policies.preemption import asks_of, cross_branches
 from ..policies.scene import Scene
-from ..policies.standing import standing_of
+from ..policies.standing import nominated_pods, standing_of
 
 EXACT_PAIRS = 20_000
 """Up to so many (shape, node) pairs every node is a class of its own."""
@@ -46,12 +46,17 @@ def compile_board(scene: Scene, levels: Levels, exact_pairs: int = EXACT_PAIRS) 
     return _Compiler(scene, levels, exact_pairs).run()
 
 
+_Kind = tuple[str, int, bool]
+"""Role, shape, and whether the cycle before promised a place."""
+
+
 class _Compiler:
     def __init__(self, scene: Scene, levels: Levels, exact_pairs: int) -> None:
         self.scene = scene
         self.levels = levels
         self.exact_pairs = exact_pairs
         self.table = standing_of(scene)
+        self.promised = nominated_pods(scene)
         self._kinds: dict[int, object] = {}
         """What a shape is but for its claimant."""
         self._same_claimant: dict[Claimant, Claimant] = {}
@@ -63,23 +68,22 @@ class _Compiler:
         victims, claims = self._victims(seekers)
         shapes: dict[object, Shape] = {}
         types: dict[object, list[Members]] = {}
-        sets_of: dict[object, list[tuple[str, Shape, int]]] = {}
-        pods: dict[tuple[GroupKey, int], list[Pod]] = {}
+        sets_of: dict[object, Sequence[_Kind]] = {}
+        pods: dict[tuple[GroupKey, _Kind], list[Pod]] = {}
         for m in seekers:
             claimant = self._claimant(m) if claims else None
             if claimant is not None:
                 claimant = self._merged(claimant, victims)
-            counts: dict[tuple[str, int], list[Pod]] = {}
+            counts: dict[_Kind, list[Pod]] = {}
             for p in m.pending:
-                shape = self._shape(shapes, p, claimant)
-                counts.setdefault((p.role, shape.index), []).append(p)
-            by_index = {s.index: s for s in shapes.values()}
-            signature = tuple(sorted((r, s, len(ps)) for (r, s), ps in counts.items()))
-            key = self._type_key(m, signature)
+                kind = (p.role, self._shape(shapes, p, claimant).index, p.key in self.promised)
+                counts.setdefault(kind, []).append(p)
+            kinds = sorted(counts)
+            key = self._type_key(m, tuple((k, len(counts[k])) for k in kinds))
             types.setdefault(key, []).append(m)
-            sets_of[key] = [(r, by_index[s], n) for r, s, n in signature]
-            for (r, s), ps in counts.items():
-                pods[m.key, hash((r, s))] = ps
+            sets_of[key] = kinds
+            pods |= {(m.key, k): ps for k, ps in counts.items()}
+        shape_list = tuple(shapes.values())
         made_types: list[GroupType] = []
         rolesets: list[RoleSet] = []
         pods_of: dict[tuple[int, GroupKey], tuple[Pod, ...]] = {}
@@ -87,13 +91,14 @@ class _Compiler:
             ordered = tuple(sorted(members, key=lambda m: (m.group.created_s, m.key)))
             t = GroupType(len(made_types), ordered, ordered[0].group.queue)
             made_types.append(t)
-            for role, shape, n in sets_of[key]:
-                r = RoleSet(len(rolesets), t, role, shape, n)
+            for kind in sets_of[key]:
+                each = len(pods[ordered[0].key, kind])
+                keys = frozenset(p.key for m in ordered for p in pods[m.key, kind])
+                r = RoleSet(len(rolesets), t, kind[0], shape_list[kind[1]], each, keys)
                 rolesets.append(r)
                 for m in ordered:
-                    pods_of[r.index, m.key] = tuple(pods[m.key, hash((role, shape.index))])
+                    pods_of[r.index, m.key] = tuple(pods[m.key, kind])
         units = self._units(victims)
-        shape_list = tuple(shapes.values())
         classes, fits, merged = self._classes(shape_list, rolesets, units)
         if units:
             shape_list, fits, rolesets = self._pool(shape_list, fits, rolesets, classes, units)

@@ -134,6 +134,36 @@ def test_roles_are_members_with_minima_of_their_own(tmp_path: Any) -> None:
     assert dict(pod_in(world, "g-worker-2").spec.requests) == {"cpu": 1000}
 
 
+def test_role_says_who_may_go_and_where_its_pods_may_stand(tmp_path: Any) -> None:
+    roles = [
+        {"name": "kept", "pods": 1, "preemptable": False, "nodeSelector": {"disk": "hdd"}},
+        {"name": "free", "pods": 1, "preemptable": True},
+        {"name": "plain", "pods": 1},
+    ]
+    parts: dict[str, Any] = {"name": "g", "roles": roles, "nodeSelector": {"disk": "ssd"}}
+
+    loose = case(tmp_path, groups=[parts]).snapshot
+    fixed = case(tmp_path, groups=[{**parts, "preemptable": False}]).snapshot
+
+    assert [pod_in(loose, f"g-{r}-0").preemptable for r in ("kept", "free", "plain")] == [
+        False, True, True,
+    ]  # fmt: skip
+    assert [pod_in(fixed, f"g-{r}-0").preemptable for r in ("kept", "free", "plain")] == [
+        False, True, False,
+    ]  # fmt: skip
+    assert pod_in(loose, "g-kept-0").spec.node_selector == (("disk", "hdd"),)
+    assert pod_in(loose, "g-plain-0").spec.node_selector == (("disk", "ssd"),)
+
+
+def test_repeated_groups_may_each_have_an_age(tmp_path: Any) -> None:
+    group = {"repeat": 3, "name": "g{i}", "pods": 1, "age": "{3-i}m"}
+
+    world = case(tmp_path, groups=[group]).snapshot
+
+    ages = [world.taken_at_s - group_in(world, f"g{i}").created_s for i in range(3)]
+    assert ages == [180, 120, 60]
+
+
 def test_groups_are_repeated_and_run_by_number_of_node(tmp_path: Any) -> None:
     group = {"repeat": 2, "name": "g{i}", "pods": 3, "running": {"a": 2, "b": 1}, "queue": "q{i}"}
     nodes = [{"name": "a"}, {"name": "b"}]
@@ -225,6 +255,9 @@ def test_policies_is_another_word_for_config(tmp_path: Any) -> None:
         ({"groups": [{"name": "g", "pods": 1, "running": ["a", "b"]}]}, "groups[0]", "2 places"),
         ({"groups": [{"name": "g", "pods": 1, "age": "1h", "created": NOON}]}, "groups[0]", "same"),
         ({"groups": [{"name": "g", "pods": 1, "age": "old"}]}, "groups[0].age", "duration"),
+        ({"groups": [{"name": "g", "pods": 1, "age": "{j}m"}]}, "groups[0].age", "no pattern"),
+        ({"groups": [{"repeat": 3, "name": "g{i}", "pods": 1, "age": "{1-i}m"}]}, "groups[0]",
+         "'-1m' is no duration"),
         ({"groups": [{"name": "g", "pods": 1, "created": "old"}]}, "groups[0].created",
          "timestamp"),
         ({"groups": [{"name": "g", "pods": 1, "topology": {}}]}, "groups[0].topology", "later"),

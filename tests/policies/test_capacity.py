@@ -18,7 +18,7 @@ from .builders import (
     replace,
     rule,
     snapshot,
-)  # fmt: skip
+)
 from .conftest import Solve
 
 CAPACITY = rule("capacity")
