@@ -41,6 +41,7 @@ def solver() -> Iterator[SolverProcess]:
         yield process
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", BLOCK.findall(README), ids=lambda b: b.split("\n", 1)[0][2:50])
 def test_commands_print_what_is_shown(
     block: str,

@@ -51,6 +51,7 @@ def test_the_page_shows_a_whole_package() -> None:
     assert names == ["start_limit.py", "test_start_limit.py", "pyproject.toml", "settings.yaml"]
 
 
+@pytest.mark.slow
 def test_the_tests_on_the_page_pass(installed: Path) -> None:
     shown = importlib.import_module("test_start_limit")
     assert shown.__file__ == str(installed / "test_start_limit.py")
@@ -62,6 +63,7 @@ def test_the_tests_on_the_page_pass(installed: Path) -> None:
     assert len(names) == 4
 
 
+@pytest.mark.slow
 def test_the_tests_on_the_page_fail_without_the_rule(installed: Path) -> None:
     rule = importlib.import_module("start_limit").StartLimit
     shown = importlib.import_module("test_start_limit")
@@ -91,6 +93,7 @@ def test_the_rule_is_listed_with_its_option(
     assert "option most: int (default 10)" in said
 
 
+@pytest.mark.slow
 def test_the_settings_on_the_page_limit_a_plan(
     installed: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
