@@ -22,7 +22,7 @@ KNOWN = {
 
 
 def scenarios() -> Iterator[object]:
-    """Yield file and number of each scenario; its id is the file, with its name in a file of many."""
+    """Yield file and number of each scenario; the id is its file, with its name if one of many."""
     for path in sorted(HERE.rglob("*.yaml")):
         file = str(path.relative_to(HERE))
         stem = file.removesuffix(".yaml")
