@@ -1,14 +1,14 @@
 """Every scenario below this folder holds: planned, settled, verified, and as expected."""
 
 from collections.abc import Iterator
-from itertools import islice
+from functools import cache
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from apportion.adapters.files import documents
-from apportion.adapters.inputs import Asked, scenario_cases
+from apportion.adapters.inputs import Asked, Case, scenario_cases
 from apportion.adapters.scenario import is_scenario
 from apportion.adapters.trial import attempt
 from apportion.solver.process import SolverProcess
@@ -34,7 +34,9 @@ def scenarios() -> Iterator[object]:
             yield pytest.param(path, i, id=key, marks=marks)
 
 
-ALL = list(scenarios())
+@cache
+def cases(path: Path) -> list[Case]:
+    return list(scenario_cases([str(path)], Asked()))
 
 
 @pytest.fixture(scope="session")
@@ -43,18 +45,20 @@ def solver() -> Iterator[SolverProcess]:
         yield process
 
 
-@pytest.mark.parametrize(("path", "number"), ALL)
+@pytest.mark.parametrize(("path", "number"), list(scenarios()))
 def test_scenario_holds(path: Path, number: int, solver: SolverProcess) -> None:
-    case = next(islice(scenario_cases([str(path)], Asked()), number, None))
+    case = cases(path)[number]
 
     verdict = attempt(case, replace(case.config, deterministic=True), solver)
 
     assert verdict.failures == ()
 
 
-@pytest.mark.parametrize("path", sorted(HERE.rglob("*.yaml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted(HERE.rglob("*.yaml")), ids=lambda p: f"{p.parent.name}/{p.stem}"
+)
 def test_scenario_says_what_it_is_about_and_expects_it(path: Path) -> None:
-    told = [c.scenario for c in scenario_cases([str(path)], Asked()) if c.scenario is not None]
+    told = [c.scenario for c in cases(path) if c.scenario is not None]
 
     assert told
     assert len({s.metadata.name for s in told}) == len(told)
