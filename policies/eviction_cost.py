@@ -75,6 +75,7 @@ class Returning:
         units = board.units_of(v)
         total = sum(len(u.pods) for u in units)
         spare, out_flags = 0, list["Var"]()
+        leaves_whole: list[Term] = []  # a group without a minimum is single pods, all of it
         out: list[Term] = []
         for item in running_items(board, v):
             answer = self._out_anywhere(board, v, item)
@@ -83,7 +84,9 @@ class Returning:
                     spare += 1
                 elif not isinstance(answer, bool):
                     out_flags.append(answer)
-            elif v.whole and answer is not True:
+                continue
+            leaves_whole = [(-total, board.gone(v))]
+            if v.whole and answer is not True:
                 back = board.flag(("back", v.index, self.measured_by))
                 also: list[Term] = [] if isinstance(answer, bool) else [(-1, answer)]
                 board.at_most([(1, board.gone(v)), (-1, back), *also], 0, self.name, label)
@@ -91,7 +94,7 @@ class Returning:
         if v.surplus:
             singles = board.integer(0, v.surplus, ("back singles", v.index, self.measured_by)).var
             lost: list[Term] = [(1, board.lost(u)) for u in units]
-            minus: list[Term] = [(-total, board.gone(v)), (-1, singles)]
+            minus: list[Term] = [*leaves_whole, (-1, singles)]
             board.at_most([*lost, *minus, *((-1, f) for f in out_flags)], spare, self.name, label)
             out.append((1, singles))
         return out
@@ -138,9 +141,9 @@ def returning(outcome: Outcome, group: GroupKey, measure: Measure) -> int:
     m = scene.roster[group]
     lost = len(outcome.losses[group])
     mine = items_of(scene, m, ())
-    if lost == len(m.running):
-        first = next((i for i in mine if i.kind == "minimum"), None)
-        return lost if first is not None and places.of(first).is_within(measure) else 0
+    first = next((i for i in mine if i.kind == "minimum"), None)
+    if lost == len(m.running) and first is not None:
+        return lost if places.of(first).is_within(measure) else 0
     singles_out = sum(not places.of(i).is_within(measure) for i in mine if i.kind == "elastic")
     return max(0, lost - singles_out)
 

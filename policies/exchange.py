@@ -15,8 +15,9 @@ from .ledger import Matrix
 from .members import Standing
 from .outcome import Outcome
 from .podset import PodSet
-from .preemption import Rights, rights_of
+from .preemption import Rights, rights_of, subsets
 from .scene import Scene
+from .standing import nominated_pods
 
 SMALL = 7
 """Pools of up to so many are tried in all parts."""
@@ -90,24 +91,37 @@ def starters(outcome: Outcome) -> list[Giver]:
         m = outcome.scene.roster[key]
         if m.standing is Standing.NEW:
             out.append(Giver("starting", key, pods))
-        started = {q.key for q in pods}
-        ranked = [p for p in m.pending if p.key in started]
-        elastic = [p for p in m.split([*outcome.kept(key), *ranked])[1] if p.key in started]
+        elastic, stands_for = elastic_starts(outcome, key)
         out += [Giver("starting elastic", key, (p,)) for p in reversed(elastic)]
-        of_kind = {_alike(outcome.scene, p): p for p in elastic}
-        taken = {p.key for p in elastic}
         out += [
-            Giver("starting elastic", key, (p,), of_kind[_alike(outcome.scene, p)])
-            for p in ranked
-            if p.key not in taken and _alike(outcome.scene, p) in of_kind
+            Giver("starting elastic", key, (p,), stands_for[p.key])
+            for p in pods
+            if p.key in stands_for and p not in elastic
         ]
     return out
+
+
+def elastic_starts(
+    outcome: Outcome, key: GroupKey
+) -> tuple[tuple[Pod, ...], Mapping[PodKey, Pod]]:
+    """Return the elastic pods that a group starts, and for what it starts the last one alike.
+
+    Which of equal pods is elastic is a matter of names: each stands for the last of its kind.
+    """
+    scene = outcome.scene
+    m = scene.roster[key]
+    started = {q.key for q in outcome.started.get(key, ())}
+    ranked = [p for p in m.pending if p.key in started]
+    elastic = tuple(p for p in m.split([*outcome.kept(key), *ranked])[1] if p.key in started)
+    of_kind = {_alike(scene, p): p for p in elastic}
+    others = [p for p in ranked if _alike(scene, p) in of_kind]
+    return elastic, {p.key: of_kind[_alike(scene, p)] for p in others}
 
 
 def _alike(scene: Scene, p: Pod) -> object:
     """Pods of a group that differ in nothing that anybody looks at."""
     labels = tuple((k, p.labels.get(k)) for k in sorted(scene.asked_labels))
-    return (p.role, p.spec, p.nominated, p.priority, p.preemptable, labels)
+    return (p.role, p.spec, p.key in nominated_pods(scene), p.priority, p.preemptable, labels)
 
 
 def runners(outcome: Outcome) -> list[Giver]:
@@ -116,7 +130,8 @@ def runners(outcome: Outcome) -> list[Giver]:
     out: list[Giver] = []
     for m in scene.roster.values():
         kept = outcome.kept(m.key)
-        if not kept or given_up(scene, m) or m.key in outcome.started:
+        completed = m.standing is Standing.BROKEN and m.key in outcome.started
+        if not kept or given_up(scene, m) or completed:
             continue
         if all(evictable(scene, p) for p in kept):
             out.append(Giver("running", m.key, kept))
@@ -216,7 +231,7 @@ def _place(base: Outcome, group: GroupKey, pods: Sequence[Pod]) -> Outcome | Non
     room = room_of(base)
     legal: Outcome | None = None
     for limited in (True, False) if base.evicted else (False,):
-        usable = _own_room(base, group, room) if limited else room
+        usable = _own_room(base, group, pods, room) if limited else room
         fit = Field(scene, usable, world).place(pods)
         if fit.places is None:
             continue
@@ -257,27 +272,43 @@ def spare(outcome: Outcome) -> Outcome | None:
     return Outcome(scene, outcome.places, evicted, bound=())
 
 
-def _own_room(base: Outcome, group: GroupKey, room: Matrix) -> Matrix:
-    """Return the room that the group may use: freed room only where it has a right to it."""
+def _own_room(base: Outcome, group: GroupKey, pods: Sequence[Pod], room: Matrix) -> Matrix:
+    """Return the room that the group may claim: of what is freed, what others leave it.
+
+    On a node with victims any set of claimants stays within the room before and what the victims
+    free to which one of the set has a right; the group may take what all sets with it leave.
+    """
     scene = base.scene
-    after = Outcome(
-        scene,
-        {**base.places, **{p.key: scene.nodes[0].name for p in scene.roster[group].first}},
-        base.evicted,
-        bound=(),
-    )
-    rights = rights_of(after)
-    out = room.copy()
-    freed: dict[int, Matrix] = {}
+    start = {p.key: scene.nodes[0].name for p in pods}
+    rights = rights_of(Outcome(scene, {**base.places, **start}, base.evicted, bound=()))
+    victims_on: dict[int, list[Pod]] = {}
     for p, i in scene.holders:
         if p.key in base.evicted and p.group is not None:
-            m = scene.roster[p.group]
-            if not given_up(scene, m) and not rights.may(group, p.group):
-                row = scene.row(p)
-                freed[i] = freed[i] + row if i in freed else row
-    for i, row in freed.items():
-        out[i] = np.minimum(out[i], np.maximum(out[i] - row, scene.room_later[i] - 0))
-        out[i] = np.minimum(out[i], np.maximum(scene.room_later[i], 0))
+            victims_on.setdefault(i, []).append(p)
+    new_on: dict[int, list[Pod]] = {}
+    for p, i in base.new_pods:
+        new_on.setdefault(i, []).append(p)
+
+    def reach(g: GroupKey | None, victims: Sequence[Pod]) -> frozenset[PodKey]:
+        return frozenset(
+            v.key
+            for v in victims
+            if g is not None and v.group is not None
+            and (given_up(scene, scene.roster[v.group]) or rights.may(g, v.group))
+        )  # fmt: skip
+
+    out = room.copy()
+    for i, victims in victims_on.items():
+        mine = reach(group, victims)
+        kinds: dict[frozenset[PodKey], list[Pod]] = {}
+        for p in new_on.get(i, ()):
+            kinds.setdefault(reach(p.group, victims), []).append(p)
+        before = np.maximum(scene.room_later[i], 0)
+        for others in [(), *subsets(list(kinds))]:
+            all_of = mine.union(*others)
+            freed = scene.rows([v for v in victims if v.key in all_of])
+            used = scene.rows([p for k in others for p in kinds[k]])
+            out[i] = np.minimum(out[i], before + freed - used)
     return out
 
 
@@ -307,15 +338,27 @@ def smallest(
             chosen, found = fewer, tried
             continue
         singles = [g for g in pool if g.group == giver.group and len(g.pods) < len(giver.pods)]
-        tried = exchange(outcome, group, [*fewer, *singles]) if singles else None
-        if tried is not None:
-            chosen, found = [*fewer, *singles], tried
-            for single in singles:
-                less = [g for g in chosen if g is not single]
-                tried = exchange(outcome, group, less)
-                if tried is not None:
-                    chosen, found = less, tried
+        part = _singles(outcome, group, fewer, singles)
+        if part is not None:
+            chosen, found = [*part[0]], part[1]
     return tuple(chosen), found
+
+
+def _singles(
+    outcome: Outcome, group: GroupKey, beside: Sequence[Giver], singles: Sequence[Giver]
+) -> tuple[tuple[Giver, ...], Outcome] | None:
+    """Return a minimal part of a group's single pods that makes room, beside what gives way."""
+    first = [g for g in singles if g.stands_for is None]
+    found = exchange(outcome, group, [*beside, *first]) if first else None
+    if found is None:
+        few = 0 < len(first) < len(singles) <= SMALL
+        return _first_part(outcome, group, singles, beside) if few else None
+    for single in list(first):
+        less = [g for g in first if g is not single]
+        tried = exchange(outcome, group, [*beside, *less])
+        if tried is not None:
+            first, found = less, tried
+    return (*beside, *first), found
 
 
 def _bearable_part(
@@ -362,22 +405,37 @@ def _bearable(outcome: Outcome, pool: Sequence[Giver]) -> list[Giver]:
 
 
 def _first_part(
-    outcome: Outcome, group: GroupKey, pool: Sequence[Giver]
+    outcome: Outcome, group: GroupKey, pool: Sequence[Giver], beside: Sequence[Giver] = ()
 ) -> tuple[tuple[Giver, ...], Outcome] | None:
     """Return the smallest part of a small pool that makes room for the group."""
     for n in range(1, len(pool) + 1):
         for part in combinations(pool, n):
-            found = exchange(outcome, group, part)
+            if not _keeps_gangs(outcome, part):
+                continue
+            found = exchange(outcome, group, [*beside, *part])
             if found is not None:
-                return part, found
+                return (*beside, *part), found
     return None
+
+
+def _keeps_gangs(outcome: Outcome, part: Sequence[Giver]) -> bool:
+    """Say whether groups that give single pods stay whole."""
+    gone: dict[GroupKey, set[PodKey]] = {}
+    for g in part:
+        if "elastic" in g.way:
+            gone.setdefault(g.group, set()).update(p.key for p in g.pods)
+    roster = outcome.scene.roster
+    return all(
+        roster[k].is_whole([p for p in outcome.after(k) if p.key not in keys])
+        for k, keys in gone.items()
+    )
 
 
 def _distinct(pool: Iterable[Giver]) -> list[Giver]:
     """Leave out single pods of groups that are in the pool as a whole."""
     pool = list(pool)
-    whole = {g.group for g in pool if g.way in ("starting", "running")}
-    return [g for g in pool if g.way in ("starting", "running") or g.group not in whole]
+    whole = {(g.group, g.starts) for g in pool if "elastic" not in g.way}
+    return [g for g in pool if "elastic" not in g.way or (g.group, g.starts) not in whole]
 
 
 def takeable(outcome: Outcome, group: GroupKey) -> list[Giver]:

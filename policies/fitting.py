@@ -37,14 +37,15 @@ class Field:
             r.track(world) for r in scene.rules if isinstance(r, Tracked)
         )
         self._steps = 0
+        self._together = False
 
-    def candidates(self, pod: Pod) -> Mask:
-        """Say which nodes take the pod now."""
+    def candidates(self, pod: Pod, together: bool = False) -> Mask:
+        """Say which nodes take the pod now; or, together with others that come, might take it."""
         row = self.scene.row(pod)
         asked = np.flatnonzero(row)
         mask: Mask = self.scene.mask(pod) & (self.room[:, asked] >= row[asked]).all(axis=1)
         for tracker in self._trackers:
-            allowed = tracker.allows(pod)
+            allowed = tracker.opens(pod) if together else tracker.allows(pod)
             if allowed is not None:
                 mask = mask & allowed
         return mask
@@ -74,8 +75,13 @@ class Field:
         if len(kinds) == 1 and not is_tied(pods[0]):
             return self._count(pods)
         self._steps = steps
+        self._together = False
         found: dict[PodKey, int] = {}
         done = self._search([list(k) for k in kinds], found, [-1] * len(kinds))
+        if not done and self._steps > 0 and len(pods) > 1 and any(map(_minds_others, pods)):
+            # None may come first, and all of them together still stand.
+            self._together = True
+            done = self._search([list(k) for k in kinds], found, [-1] * len(kinds))
         if done:
             names = self.scene.nodes
             return Fit({k: names[i].name for k, i in found.items()})
@@ -118,7 +124,7 @@ class Field:
                 continue
             pod = rest.pop()
             tied = is_tied(pod)
-            for i in np.flatnonzero(self.candidates(pod)):
+            for i in np.flatnonzero(self.candidates(pod, self._together)):
                 if not tied and i < last[k]:
                     continue
                 self._steps -= 1
@@ -136,13 +142,17 @@ class Field:
                 self.add(pod, int(i), -1)
             rest.append(pod)
             # Another kind may have to come first only where pods look at each other.
-            if not tied and not any(is_tied(q[0]) for q in kinds if q):
+            if self._together or (not tied and not any(is_tied(q[0]) for q in kinds if q)):
                 return False
         return False
 
 
 def is_tied(pod: Pod) -> bool:
     return pod.spec.sees_pods or bool(pod.spec.host_ports)
+
+
+def _minds_others(pod: Pod) -> bool:
+    return bool(pod.spec.affinity) or any(c.hard for c in pod.spec.spread)
 
 
 def _kinds(pods: Iterable[Pod]) -> list[list[Pod]]:

@@ -113,11 +113,15 @@ class Roster:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._of: dict[GroupKey, Members] = {}
+        promised = {k for k, _ in snapshot.nominations}
         for g in snapshot.groups:
             by_state: dict[PodState, list[Pod]] = {s: [] for s in PodState}
             for p in snapshot.pods_by_group.get(g.key, ()):
                 by_state[p.state].append(p)
-            lists = {s: tuple(sorted(ps, key=rank)) for s, ps in by_state.items()}
+            lists = {
+                s: tuple(sorted(ps, key=lambda p: (p.key not in promised, rank(p))))
+                for s, ps in by_state.items()
+            }
             self._of[g.key] = Members(
                 g,
                 lists[PodState.RUNNING],

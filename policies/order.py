@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 
 from ..models import Group, GroupKey, Pod, PodKey, PodSpec, QueueName
 from ..models.advance import advance
 from .evictable import given_up, victim_priority
-from .exchange import Giver, exchange, is_legal, runners, smallest, starters, takeable
+from .exchange import SMALL, Giver, elastic_starts, exchange, is_legal, runners, smallest, starters, takeable
 from .members import Standing
 from .outcome import Outcome
 from .places import Places, places_of
@@ -267,6 +268,10 @@ class _Judge:
         """Say whether what the group starts more in the changed plan is in."""
         places = places_of(standing_of(after.scene), after)
         fresh = [p for p in after.started[g.key] if p.key not in before.places]
+        if len(fresh) == 1 and (g.key in before.started or before.kept(g.key)):
+            # One more member: of equal pods the last counts, whatever its name.
+            stands_for = elastic_starts(after, g.key)[1]
+            fresh = [stands_for.get(p.key, p) for p in fresh]
         return all(places.of_pod(p.key).is_in for p in fresh)
 
     @staticmethod
@@ -339,17 +344,35 @@ class _Judge:
             m = scene.roster[key]
             if given_up(scene, m):
                 continue
-            trials = [pods] + [(p,) for p in pods if len(pods) > 1]
-            for saved in trials:
+            for saved in _savings(outcome, pods):
+                if not self._patience.spend():
+                    return
                 left = outcome.evicted - {p.key for p in saved}
                 fewer = Outcome(scene, outcome.places, left, bound=())
                 if is_legal(fewer):
                     yield Objection(8, key, (), fewer)
                     break
-        yield from _returns(outcome)
+        yield from _returns(outcome, self._patience)
 
 
-def _returns(outcome: Outcome) -> Iterator[Objection]:
+def _savings(outcome: Outcome, pods: tuple[Pod, ...]) -> Iterator[tuple[Pod, ...]]:
+    """Yield parts of a group's evicted pods that might stay, the largest first.
+
+    All parts of a few; of many all of them, all but those of one node, and single pods.
+    """
+    if len(pods) <= SMALL:
+        for n in range(len(pods), 0, -1):
+            yield from combinations(pods, n)
+        return
+    yield pods
+    for node in sorted({p.node or "" for p in pods}):
+        rest = tuple(p for p in pods if p.node != node)
+        if rest:
+            yield rest
+    yield from ((p,) for p in pods)
+
+
+def _returns(outcome: Outcome, patience: Patience) -> Iterator[Objection]:
     """Yield victims that come back by right in the next cycle, at the cost of others.
 
     A return counts against started groups that had a right to the victim, and against running work
@@ -364,6 +387,8 @@ def _returns(outcome: Outcome) -> Iterator[Objection]:
     after = Scene(advance(scene.snapshot, places, outcome.evicted), scene.config, scene.rules)
     nothing = Outcome(after, {}, _given_up_pods(after), bound=())
     for key in victims:
+        if not patience.spend():
+            return
         if not standing_of(after).could_run[key] or exchange(nothing, key, ()) is not None:
             continue
         lost = {p.key for p in outcome.losses[key]}

@@ -306,7 +306,7 @@ class Preemption:
                 if v.group is not None and (v.group not in holders or p.group in holders[v.group])
             )
             kinds.setdefault(mine, []).append(p)
-        for chosen in _subsets(list(kinds)):
+        for chosen in subsets(list(kinds)):
             reach = frozenset(chain.from_iterable(chosen))
             use = scene.rows(p for k in kinds if k <= reach for p in kinds[k])
             freed = scene.rows(v for v in victims if v.key in reach)
@@ -436,7 +436,7 @@ class Preemption:
             kinds.setdefault(mine, []).append(c)
         if len(kinds) == 1 and all(m is True for m in next(iter(kinds))):
             return
-        for chosen in _subsets(list(kinds)):
+        for chosen in subsets(list(kinds)):
             claimants = [c for k in chosen for c in kinds[k]]
             freed = [(u, self._freed(board, claimants, u)) for u in units]
             for r, free in enumerate(room):
@@ -544,7 +544,7 @@ def _sign(right: "Var | bool") -> object:
     return right if isinstance(right, bool) else ("variable", right)
 
 
-def _subsets(kinds: Sequence[T]) -> Iterable[Sequence[T]]:
+def subsets(kinds: Sequence[T]) -> Iterable[Sequence[T]]:
     """Every non-empty subset where there are few kinds; single ones and all of them beyond."""
     if len(kinds) <= SUBSETS:
         for n in range(1, len(kinds) + 1):

@@ -5,12 +5,14 @@ children, 0) + own guarantee, per resource, at every level. Non-preemptible work
 the non-preemptible use ≤ deserved at every ancestor that names the resource.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..models import GroupKey, QueueName, Reason, Violation
 from .limits import Limits, limits_of
+from .members import Members
 from .outcome import Outcome
 from .scene import Scene
 
@@ -44,7 +46,7 @@ class Quota:
         m = scene.roster[GroupKey(group)]
         if not m.first:
             return
-        ask = scene.rows((*m.running, *m.first))
+        ask = _least(scene, m)
         for q in scene.tree.path(m.group.queue):
             for r, most in enumerate(limits.limit[q]):
                 if most is not None and ask[r] > most:
@@ -174,3 +176,22 @@ def _show(scene: Scene, r: int, value: int) -> str:
     from ..models.quantity import show
 
     return show(value, scene.ledger.resources[r])
+
+
+def _least(scene: Scene, m: Members) -> list[int]:
+    """Return per resource the least that the running members and any choice of the rest ask for."""
+    running = Counter(p.role for p in m.running)
+    out = [int(v) for v in scene.rows(m.running)]
+    for r in range(len(out)):
+        left = {role: n - running[role] for role, n in m.role_need.items()}
+        spare = max(0, m.need - len(m.running))
+        rest: list[int] = []
+        for size, role in sorted((int(scene.row(p)[r]), p.role) for p in m.pending):
+            if left.get(role, 0) > 0:
+                left[role] -= 1
+                spare -= 1
+                out[r] += size
+            else:
+                rest.append(size)
+        out[r] += sum(rest[: max(0, spare)])
+    return out

@@ -286,7 +286,12 @@ def _with_running(scene: Scene, field: Field, m: Members) -> list[tuple[Pod, int
 
 def _runs(scene: Scene, field: Field, m: Members) -> list[Pod]:
     """Return the pending pods that could run: none, or the minimum's and as many more as could."""
-    usable = [p for p in m.pending if field.candidates(p).any()]
+    usable = [
+        p
+        for p in m.pending
+        if field.candidates(p, together=True).any()
+        and _allowed(scene, m, scene.rows([*m.running, p]))
+    ]
     if not m.is_whole([*m.running, *usable]):
         return []
     first: list[Pod] = []

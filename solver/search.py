@@ -14,7 +14,7 @@ from .linear import Linear, goal_of, linear_of
 from .process import Floor, Reply, SolverProcess
 from .stages import Stage
 
-MERGE_RANGE = 1 << 56
+MERGE_RANGE = 1 << 48
 """Stages are merged while the product of their ranges stays below this."""
 
 

@@ -228,9 +228,9 @@ class Cluster:
                 out.update(pods)
         return frozenset(out)
 
-    def rank(self, pod: int) -> tuple[int, int, str, str]:
+    def rank(self, pod: int) -> tuple[bool, int, int, str, str]:
         p = self.pods[pod]
-        return (-p.task_priority, p.created_s, p.name, p.namespace)
+        return (pod not in self.nominated, -p.task_priority, p.created_s, p.name, p.namespace)
 
     def needs_nobody(self, g: int) -> bool:
         return self.need[g] == 0 and not any(self.role_need[g].values())

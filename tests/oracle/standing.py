@@ -81,7 +81,7 @@ class Standing:
         self._kept: dict[frozenset[int], frozenset[int]] = {}
         self.could_run: dict[int, tuple[int, ...]] = {}
         """Pending pods, per group, that make demand."""
-        gone = c.evictable
+        gone = c.evictable | self.given_up(NOTHING)
         for g in range(len(c.groups)):
             pods = self._could_start(g, gone)
             if pods is not None:
@@ -173,7 +173,9 @@ class Standing:
         gone = evictable - set(c.running[g])
         if c.held[g]:
             return None
-        pending = sorted(c.pending[g], key=lambda i: (not can_be_placed(c, (i,), gone), c.rank(i)))
+        pending = sorted(
+            c.pending[g], key=lambda i: (not self._could_all_start(g, [i], gone), c.rank(i))
+        )
         minimum = [i for i in c.minimum_of(g, (*c.running[g], *pending)) if i in c.allowed]
         if not c.satisfies(g, (*c.running[g], *minimum)):
             return None

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from apportion.models import TierSettings
+from apportion.models import Config, TierSettings
 from apportion.models.config import Packing
 from apportion.policies.api import Constraint, Objective
 from apportion.policies.goals import goals_for
@@ -26,6 +26,7 @@ from apportion.solver.process import SolverProcess
 from oracle.worlds import settings, world
 
 from .agreement import Together, Told, decisions, legal_plans
+from .builders import Members, after, goal, node, queue, snapshot
 from .company import company
 
 SEEDS = 50
@@ -203,3 +204,27 @@ def test_the_cost_of_other_goals_is_on_one_side_of_the_measure(
 
     assert any(measured for _, measured in every)
     assert all(SIDE[name] * (best - measured) >= 0 for best, measured in every)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="a node that takes a pod counts in the rows with all that other pods could ask for there",
+)
+def test_spread_costs_what_it_measures(process: SolverProcess) -> None:
+    """g asks for cores only; one of two devices is in use, and h could ask for the other."""
+    w = snapshot(
+        node("n1", 10, 2),
+        queue("q"),
+        Members("old", "q", cpu=0, gpus=1, on=["n1"]),
+        Members("h", "q", cpu=0, gpus=1, waiting=1),
+        Members("g", "q", waiting=1),
+    )
+    spread = goal("spread", Config(tiers=TierSettings(packing="spread")))
+    outcome = after(w, "g0@n1")
+    board = Told(outcome.scene, process, goal=spread)
+    same = board.as_told(outcome)
+    assert same is not None
+    best = board.best(same[1])
+    assert best is not None
+
+    assert agrees(spread, [(same[0], best)])

@@ -48,7 +48,7 @@ def one(*groups: Members, cpu: int = 20, **more: Any) -> Snapshot:
 )
 def test_what_comes_first(about: str, first: dict[str, Any], second: dict[str, Any]) -> None:
     def member(name: str, fields: dict[str, Any]) -> Members:
-        return Members(name, "q", **({"waiting": 1} if "on" not in fields else {}), **fields)
+        return Members(name, "q", **{"waiting": 0 if "on" in fields else 1, **fields})
 
     # The names alone would have it the other way round.
     world = one(member("z", first), member("a", second))

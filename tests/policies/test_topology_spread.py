@@ -189,7 +189,7 @@ CORDONED = replace(TAINTED, taints=(), unschedulable=True)
     ],
 )
 def test_policies_say_which_domains_take_part(
-    about: str, policies: dict[str, bool], last: Any, want: bool
+    about: str, policies: dict[str, Any], last: Any, want: bool
 ) -> None:
     pool = (("pool", "ours"),)
     world = closed_off(spread("g", **policies), last, node_selector=pool)
