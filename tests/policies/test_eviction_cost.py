@@ -1,0 +1,302 @@
+"""What evictions cost: each measure by hand, and each part alone decides (order.md, section 6)."""
+
+from typing import Any
+
+import pytest
+
+from apportion.models import Amounts, Config, Snapshot
+from apportion.policies.cost import age_s, devices_milli, lost_work, run_s
+from apportion.policies.goals import goals_for
+from apportion.policies.testing import priced
+
+from .builders import (
+    GPU,
+    HOST,
+    NOW,
+    Members,
+    after,
+    but,
+    evicted,
+    goal,
+    node,
+    nodes,
+    placed,
+    queue,
+    replace,
+    scene,
+    snapshot,
+)
+from .conftest import Solve
+
+PARTS = (
+    "victims inside due",
+    "victims inside entitlement",
+    "victims",
+    "gangs broken",
+    "lost work",
+    "age of victims",
+)
+
+
+def test_the_parts_are_in_order_and_each_is_minimised() -> None:
+    goals = [g for g in goals_for(Config()) if g.name in PARTS]
+
+    assert [g.name for g in goals] == list(PARTS)
+    assert {g.sense for g in goals} == {"min"}
+
+
+def test_a_plan_without_evictions_costs_nothing() -> None:
+    world = snapshot(node("n1", 2), queue("q"), Members("g", "q", waiting=1))
+
+    assert {priced(goal(p), after(world, "g0@n1")) for p in PARTS} == {0}
+
+
+def test_groups_that_are_given_up_cost_nothing() -> None:
+    lost = Members("v", "q", on=["n1"], minimum=2, broken_since_s=0, priority=5)
+
+    outcome = after(snapshot(node("n1", 2), queue("q"), lost), gone="v0")
+
+    assert {priced(goal(p), outcome) for p in PARTS} == {0}
+
+
+# Who comes back by right
+
+
+def queues(due: int) -> Snapshot:
+    """Return queue a with so much due, where a gang of two with two more members runs."""
+    return snapshot(
+        node("n1", 6),
+        queue("a", due=due),
+        queue("b", due=6),
+        Members("v", "a", on=["n1"] * 4, minimum=2),
+        Members("g", "b", waiting=6, minimum=1),
+    )
+
+
+@pytest.mark.parametrize(
+    ("due", "gone", "want"),
+    [
+        (4, "v3", 1),
+        (3, "v3", 0),
+        (3, "v2 v3", 1),
+        (2, "v2 v3", 0),
+        (2, "v0 v1 v2 v3", 4),
+        (1, "v0 v1 v2 v3", 0),
+    ],
+)
+def test_victims_inside_what_is_due(due: int, gone: str, want: int) -> None:
+    """Single pods count beyond those that are out; a gang that goes whole counts as a whole."""
+    assert priced(goal("victims inside due"), after(queues(due), gone=gone)) == want
+
+
+def test_nobody_is_inside_a_due_where_none_is_named() -> None:
+    world = snapshot(node("n1", 4), queue("a"), Members("v", "a", on=["n1"]))
+
+    assert priced(goal("victims inside due"), after(world, gone="v0")) == 0
+    assert priced(goal("victims inside entitlement"), after(world, gone="v0")) == 1
+
+
+def test_the_entitlement_reaches_further_than_the_due() -> None:
+    world = snapshot(
+        node("n1", 4), queue("a", due=1), queue("b", due=1),
+        Members("v", "a", on=["n1"] * 3, minimum=0), Members("g", "b", waiting=1),
+    )  # fmt: skip
+
+    outcome = after(world, "g0@n1", "v1 v2")
+
+    assert priced(goal("victims inside due"), outcome) == 0
+    assert priced(goal("victims inside entitlement"), outcome) == 2
+
+
+def test_what_else_leaves_does_not_stand_before_a_victim() -> None:
+    world = snapshot(
+        node("n1", 4),
+        queue("a", due=2),
+        queue("b", due=4),
+        Members("u", "a", cpu=2, on=["n1"], created_s=1),
+        Members("v", "a", cpu=2, on=["n1"], created_s=2),
+        Members("g", "b", cpu=4, waiting=1),
+    )
+
+    assert priced(goal("victims inside due"), after(world, gone="v0")) == 0
+    assert priced(goal("victims inside due"), after(world, gone="u0 v0")) == 2
+
+
+# Pods, gangs, work, age
+
+
+def test_one_pod_of_higher_priority_weighs_more_than_all_below() -> None:
+    world = snapshot(
+        node("n1", 9),
+        queue("q"),
+        Members("low", "q", on=["n1"] * 3, minimum=0),
+        Members("mid", "q", on=["n1"] * 2, minimum=0, priority=1),
+        Members("top", "q", on=["n1"], priority=2),
+    )
+
+    def cost(gone: str) -> int:
+        return priced(goal("victims"), after(world, gone=gone))
+
+    # three at 0, so that one at 1 weighs 4; two at 1, so that one at 2 weighs 4 · 3
+    assert (cost("low0"), cost("low0 low1 low2"), cost("mid0"), cost("top0")) == (1, 3, 4, 12)
+    assert cost("low0 low1 low2 mid0 mid1") == 11
+
+
+def test_gangs_are_counted_that_lose_their_minimum() -> None:
+    world = snapshot(
+        node("n1", 9),
+        queue("q"),
+        Members("gang", "q", on=["n1"] * 3, minimum=2),
+        Members("roles", "q", on=["n1"] * 2, roles=["a", "b"], role_minimum={"a": 1, "b": 1}),
+        Members("single", "q", on=["n1"] * 2, minimum=1),
+    )
+
+    def cost(gone: str) -> int:
+        return priced(goal("gangs broken"), after(world, gone=gone))
+
+    assert cost("gang2") == 0
+    assert cost("gang0 gang1 gang2") == 1
+    assert cost("gang0 gang1 gang2 roles0 roles1 single0 single1") == 2
+
+
+@pytest.mark.parametrize(
+    ("about", "requests", "want"),
+    [
+        ("devices", {"cpu": 9000, GPU: 2000}, 2000),
+        ("parts of devices", {GPU: 250}, 250),
+        ("devices of several kinds", {GPU: 1000, "amd.com/gpu": 1000}, 2000),
+        ("whole cores where there are none", {"cpu": 1500}, 2000),
+        ("one core", {"cpu": 1000}, 1000),
+        ("nothing", {}, 0),
+        ("what is no device", {"cpu": 1000, "hugepages-2Mi": 64, "memory": 4096}, 1000),
+    ],
+)
+def test_devices_held(about: str, requests: dict[str, int], want: int) -> None:
+    group = Members("v", "q", on=["n1"])
+    but(group, 0, spec=replace(group.pods[0].spec, requests=Amounts(requests)))
+    here = scene(snapshot(node("n1", 9), queue("q"), group))
+
+    assert devices_milli(here, group.pods[0]) == want, about
+
+
+@pytest.mark.parametrize(
+    ("created_s", "started_s", "want_age", "want_run"),
+    [
+        (NOW - 100, NOW - 40, 100, 40),
+        (NOW - 100, None, 100, 100),
+        (0, None, 0, 0),
+        (NOW + 5, NOW + 5, 0, 0),
+    ],
+)
+def test_age_is_since_creation_and_work_since_the_start(
+    created_s: int, started_s: int | None, want_age: int, want_run: int
+) -> None:
+    group = but(Members("v", "q", on=["n1"]), 0, created_s=created_s, started_s=started_s)
+    here = scene(snapshot(node("n1", 9), queue("q"), group))
+    [pod] = group.pods
+
+    assert (age_s(here, pod), run_s(here, pod)) == (want_age, want_run)
+    assert lost_work(here, pod) == 1000 * want_run
+
+
+def test_lost_work_and_ages_are_summed_up() -> None:
+    group = Members("v", "q", cpu=2, on=["n1"] * 2, minimum=0)
+    but(group, 0, created_s=NOW - 30, started_s=NOW - 20)
+    but(group, 1, created_s=NOW - 9, started_s=NOW - 5)
+
+    outcome = after(snapshot(node("n1", 9), queue("q"), group), gone="v0 v1")
+
+    assert priced(goal("lost work"), outcome) == 2000 * (20 + 5)
+    assert priced(goal("age of victims"), outcome) == 30 + 9
+
+
+# Each part alone decides
+
+
+def contest(*victims: Members, cpu: int = 1) -> Snapshot:
+    """Return g, which needs room on the full node n1; the empty n2 makes all victims come back."""
+    size = sum(len(v.pods) for v in victims)
+    need = {"node_selector": ((HOST, "n1"),)}
+    return snapshot(
+        *nodes("n1 n2", cpu=size),
+        queue("q"),
+        *victims,
+        Members("g", "q", cpu=cpu, waiting=1, priority=9, spec=need),
+    )
+
+
+def single(name: str, born: int = 100, since: int = 50, **more: Any) -> Members:
+    """Return a group of one on n1, created and started so many seconds ago."""
+    times = {"created_s": NOW - born, "started_s": NOW - since}
+    return Members(name, "q", on=["n1"], created_s=NOW - born, pod=times, **more)
+
+
+def test_who_is_inside_its_due_stays_whatever_the_priority(solve: Solve) -> None:
+    world = snapshot(
+        node("n1", 3),
+        queue("q", due=2),
+        queue("a", due=1),
+        Members("b", "q", on=["n1"], priority=0),
+        Members("v", "a", on=["n1"] * 2, minimum=0, priority=5),
+        Members("g", "q", waiting=1, priority=9),
+    )
+
+    assert evicted(solve(world)) == {"v1"}
+
+
+@pytest.mark.parametrize(
+    ("about", "victims", "cpu", "want"),
+    [
+        (
+            "lower priority leaves, though more is lost and it is older",
+            [single("a", born=10, since=9, priority=1), single("b", born=900, since=900)],
+            1,
+            {"b0"},
+        ),
+        (
+            "two single pods leave rather than a gang, though more is lost",
+            [
+                Members("a", "q", on=["n1"] * 2, minimum=2),
+                single("b", born=900, since=900),
+                single("c", born=900, since=900),
+            ],
+            2,
+            {"b0", "c0"},
+        ),
+        (
+            "least work is lost, though it is older",
+            [single("a", born=60, since=60), single("b", born=900, since=10)],
+            1,
+            {"b0"},
+        ),
+        (
+            "the youngest leaves",
+            [single("a", born=900, since=50), single("b", born=60, since=50)],
+            1,
+            {"b0"},
+        ),
+    ],
+)
+def test_each_part_decides_alone(
+    about: str, victims: list[Members], cpu: int, want: set[str], solve: Solve
+) -> None:
+    plan = solve(contest(*victims, cpu=cpu))
+
+    assert placed(plan) == {"g0": "n1"}, about
+    assert evicted(plan) == want, about
+
+
+def test_fewer_pods_leave_though_they_are_a_gang(solve: Solve) -> None:
+    """Three cores are needed: a gang of two large pods, or three single ones."""
+    need = {"node_selector": ((HOST, "n1"),)}
+    gang = Members("a", "q", cpu=2, on=["n1"] * 2, minimum=2)
+    singles = [single(n) for n in "bcd"]
+    world = snapshot(
+        *nodes("n1 n2", cpu=7),
+        queue("q"),
+        gang,
+        *singles,
+        Members("g", "q", cpu=3, waiting=1, priority=9, spec=need),
+    )
+
+    assert evicted(solve(world)) == {"a0", "a1"}
