@@ -1,7 +1,7 @@
 """An exchange: a plan without S and with g, everything else staying where it is, if that is legal."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
@@ -101,9 +101,7 @@ def starters(outcome: Outcome) -> list[Giver]:
     return out
 
 
-def elastic_starts(
-    outcome: Outcome, key: GroupKey
-) -> tuple[tuple[Pod, ...], Mapping[PodKey, Pod]]:
+def elastic_starts(outcome: Outcome, key: GroupKey) -> tuple[tuple[Pod, ...], Mapping[PodKey, Pod]]:
     """Return the elastic pods that a group starts, and for what it starts the last one alike.
 
     Which of equal pods is elastic is a matter of names: each stands for the last of its kind.
@@ -175,41 +173,13 @@ def wanted(outcome: Outcome, group: GroupKey) -> list[list[Pod]]:
         for p in pending:
             kinds.setdefault((p.role, p.spec), p)
         return [[p] for p in kinds.values()]
-    pool = [*running, *started, *pending]
-    open_keys = {q.key for q in pending}
-    chosen = [p for p in m.split(pool)[0] if p.key in open_keys]
-    out = [chosen]
+    # What runs and what starts already stays in the minimum.
+    there = replace(m, running=(*running, *started))
+    out = [list(first) for first in there.minima(pending)]
     usable = [p for p in pending if outcome.scene.mask(p).any()]
-    if len(usable) < len(pending) and m.is_whole([*running, *started, *usable]):
-        other = m.split([*running, *started, *usable])[0]
-        out.append([p for p in other if p.key in open_keys])
-    if m.need > sum(m.role_need.values()):
-        out += _other_choices(m.role_need, pending, len(chosen), chosen)
+    if len(usable) < len(pending):
+        out += [list(first) for first in there.minima(usable)]
     return [c for c in out if c]
-
-
-def _other_choices(
-    role_need: Mapping[str, int], pending: Sequence[Pod], size: int, chosen: Sequence[Pod]
-) -> list[list[Pod]]:
-    """Other members that could form the minimum: the same roles' needs, the rest by size."""
-    kinds = {(p.role, p.spec) for p in pending}
-    if len(kinds) < 2:
-        return []
-    needed: list[Pod] = []
-    left = dict(role_need)
-    for p in pending:
-        if left.get(p.role, 0) > 0:
-            left[p.role] -= 1
-            needed.append(p)
-    keys = {p.key for p in needed}
-    rest = [p for p in pending if p.key not in keys]
-    out = []
-    for kind in sorted(kinds, key=lambda k: (k[0], sorted(k[1].requests.items()))):
-        ordered = sorted(rest, key=lambda p: (p.role, p.spec) != kind)
-        pick = [*needed, *ordered][:size]
-        if {p.key for p in pick} != {p.key for p in chosen}:
-            out.append(pick)
-    return out
 
 
 def room_of(outcome: Outcome) -> Matrix:

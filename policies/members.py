@@ -1,13 +1,16 @@
 """Members of groups: who runs, who waits, who forms the minimum and who is elastic."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import combinations
+from math import comb
 from typing import Literal
 
-from ..models import Group, GroupKey, Pod, PodState, Snapshot
+from ..models import Group, GroupKey, Pod, PodSpec, PodState, Snapshot
 
 _DIGITS = re.compile(r"(\d+)")
 
@@ -87,6 +90,35 @@ class Members:
             tuple(p for p in pods if p.key not in chosen),
         )
 
+    def minima(self, pending: Sequence[Pod]) -> Iterator[tuple[Pod, ...]]:
+        """Yield choices of pending pods that would complete the minimum, best ranked first.
+
+        Every choice where there are few; else the best ranked, and those that prefer one kind.
+        """
+        waiting = {p.key for p in pending}
+        best = tuple(p for p in self.split([*self.running, *pending])[0] if p.key in waiting)
+        if not self.is_whole([*self.running, *best]):
+            return
+        yield best
+        seen = {_kinds(best)}
+        if len(pending) == len(best) or len(_kinds(pending)) < 2:
+            return
+        if comb(len(pending), len(best)) <= CHOICES:
+            tries: Iterable[tuple[Pod, ...]] = combinations(pending, len(best))
+        else:
+            tries = self._by_kind(pending)
+        for some in tries:
+            if _kinds(some) not in seen and self.is_whole([*self.running, *some]):
+                seen.add(_kinds(some))
+                yield some
+
+    def _by_kind(self, pending: Sequence[Pod]) -> Iterator[tuple[Pod, ...]]:
+        waiting = {p.key for p in pending}
+        for kind in {(p.role, p.spec): None for p in pending}:
+            for last in (False, True):
+                ordered = sorted(pending, key=lambda p: ((p.role, p.spec) != kind) != last)
+                yield tuple(p for p in self.split([*self.running, *ordered])[0] if p.key in waiting)
+
     @cached_property
     def first(self) -> tuple[Pod, ...]:
         """The pending pods that complete (or form) the minimum; () for a whole group."""
@@ -106,6 +138,14 @@ class Members:
         have = [*self.running, *self.pending]
         short = sum(max(0, n - sum(p.role == r for p in have)) for r, n in self.role_need.items())
         return max(short, self.need - len(have), 0)
+
+
+CHOICES = 200
+"""Up to so many choices of a minimum are looked at one by one."""
+
+
+def _kinds(pods: Iterable[Pod]) -> frozenset[tuple[tuple[str, PodSpec], int]]:
+    return frozenset(Counter((p.role, p.spec) for p in pods).items())
 
 
 class Roster:

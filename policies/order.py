@@ -13,7 +13,17 @@ from itertools import combinations
 from ..models import Group, GroupKey, Pod, PodKey, PodSpec, QueueName
 from ..models.advance import advance
 from .evictable import given_up, victim_priority
-from .exchange import SMALL, Giver, elastic_starts, exchange, is_legal, runners, smallest, starters, takeable
+from .exchange import (
+    SMALL,
+    Giver,
+    elastic_starts,
+    exchange,
+    is_legal,
+    runners,
+    smallest,
+    starters,
+    takeable,
+)
 from .members import Standing
 from .outcome import Outcome
 from .places import Places, places_of

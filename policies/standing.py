@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal
 from weakref import WeakKeyDictionary
 
-from ..models import UNLIMITED, Group, GroupKey, Pod, PodKey, QueueName
+from ..models import UNLIMITED, Group, GroupKey, NodeName, Pod, PodKey, QueueName
 from .evictable import evictable, given_up
 from .fitting import Field, emptied, is_tied
 from .holds import holds
@@ -292,27 +292,19 @@ def _runs(scene: Scene, field: Field, m: Members) -> list[Pod]:
         if field.candidates(p, together=True).any()
         and _allowed(scene, m, scene.rows([*m.running, p]))
     ]
-    if not m.is_whole([*m.running, *usable]):
-        return []
-    first: list[Pod] = []
-    if m.standing is not Standing.WHOLE:
-        keys = {p.key for p in usable}
-        first = [p for p in m.split([*m.running, *usable])[0] if p.key in keys]
-    if not _allowed(scene, m, scene.rows([*m.running, *first])):
-        return []
-    fit = field.place(first)
-    if fit.places is None:
-        # The search gave up, or these cannot stand together: then only a proof says no.
-        return [] if fit.proven else list(first)
+    chosen = _first_that_runs(scene, field, m, usable)
+    if chosen is None or chosen[1] is None:
+        return list(chosen[0]) if chosen else []
+    first, places = chosen
     if any(is_tied(p) for p in usable) and len(usable) <= TIED:
         return _grown(scene, field, m, first, usable)
-    placed = [(p, scene.index[fit.places[p.key]]) for p in first]
+    placed = [(p, scene.index[places[p.key]]) for p in first]
     for p, i in placed:
         field.add(p, i)
-    chosen = {p.key for p in first}
+    taken = {p.key for p in first}
     total = scene.rows([*m.running, *first])
     for p in usable:
-        if p.key not in chosen and _allowed(scene, m, total + scene.row(p)):
+        if p.key not in taken and _allowed(scene, m, total + scene.row(p)):
             spots = field.candidates(p)
             if spots.any():
                 i = int(spots.argmax())
@@ -322,6 +314,27 @@ def _runs(scene: Scene, field: Field, m: Members) -> list[Pod]:
     for p, i in placed:
         field.add(p, i, -1)
     return [p for p, _ in placed]
+
+
+def _first_that_runs(
+    scene: Scene, field: Field, m: Members, usable: Sequence[Pod]
+) -> tuple[tuple[Pod, ...], Mapping[PodKey, NodeName] | None] | None:
+    """Return the best ranked minimum that can be placed, and where; None if there is none.
+
+    Without places: the search for them gave up, and only a proof says no.
+    """
+    if m.standing is Standing.WHOLE:
+        return (), {}
+    unsure: tuple[Pod, ...] | None = None
+    for first in m.minima(usable):
+        if not _allowed(scene, m, scene.rows([*m.running, *first])):
+            continue
+        fit = field.place(first)
+        if fit.places is not None:
+            return first, fit.places
+        if not fit.proven and unsure is None:
+            unsure = first
+    return None if unsure is None else (unsure, None)
 
 
 TIED = 10

@@ -18,6 +18,7 @@ Readings of the contract that are fixed here:
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 
 from apportion.models import UNLIMITED, Config, Snapshot
 from oracle.amount import Vec, minus, plus
@@ -173,15 +174,17 @@ class Standing:
         gone = evictable - set(c.running[g])
         if c.held[g]:
             return None
-        pending = sorted(
-            c.pending[g], key=lambda i: (not self._could_all_start(g, [i], gone), c.rank(i))
-        )
-        minimum = [i for i in c.minimum_of(g, (*c.running[g], *pending)) if i in c.allowed]
-        if not c.satisfies(g, (*c.running[g], *minimum)):
+        pending = sorted(c.pending[g], key=c.rank)
+        best = c.minimum_of(g, (*c.running[g], *pending))
+        size = sum(i in c.allowed for i in best)
+        for minimum in combinations(pending, size):
+            if not c.satisfies(g, (*c.running[g], *minimum)):
+                continue
+            if not minimum or self._could_all_start(g, list(minimum), gone):
+                break
+        else:
             return None
-        if minimum and not self._could_all_start(g, minimum, gone):
-            return None
-        chosen = minimum
+        chosen = list(minimum)
         for i in sorted(set(pending) - set(minimum), key=c.rank):
             if self._could_all_start(g, [*chosen, i], gone):
                 chosen = [*chosen, i]

@@ -15,7 +15,6 @@ from apportion.solver.process import SolverProcess
 
 HERE = Path(__file__).parent
 KNOWN = {
-    "fairness/namespaces.yaml": "item 5 of the order list (age) passes over within: namespaces",
     "gang/whole-or-nothing/what-a-gang-lacks-is-named": "the reason names ports, not cpu",
 }
 """Files and ids of what does not hold yet, with the reason; what begins to hold fails here."""
