@@ -151,12 +151,13 @@ def agrees(rule: Constraint | Objective, told: Iterable[tuple[Outcome, int]]) ->
     """
     counts = [0, 0]
     apart: list[str] = []
+    plainly: int
     for outcome, by_solver in told:
         if isinstance(rule, Constraint):
             found = list(rule.check(outcome))
-            plainly, why = int(not found), "; ".join(map(str, found))
+            plainly, why = not found, "; ".join(map(str, found)) or "nothing is said"
         else:
-            plainly, why = rule.measure(outcome), ""
+            plainly, why = rule.measure(outcome), rule.unit
         if plainly == by_solver:
             counts[bool(plainly)] += 1
         else:
