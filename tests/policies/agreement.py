@@ -14,7 +14,7 @@ from apportion.policies.board import Board, Term
 from apportion.policies.levels import Levels
 from apportion.policies.outcome import Outcome
 from apportion.policies.scene import Scene
-from apportion.solver.compile import compile_board
+from apportion.solver.compile import EXACT_PAIRS, compile_board
 from apportion.solver.decode import Decision, decode
 from apportion.solver.entry import outcome_of
 from apportion.solver.hints import hint_of
@@ -53,9 +53,10 @@ class Told:
         rule: Constraint | None = None,
         goal: Objective | None = None,
         levels: Levels = NO_LEVELS,
+        exact_pairs: int = EXACT_PAIRS,
     ) -> None:
         self._scene, self._process, self._levels = scene, process, levels
-        self._compiled = compile_board(scene, levels)
+        self._compiled = compile_board(scene, levels, exact_pairs)
         self.board = Board(scene, self._compiled.parts, levels)
         self._movable = {p.key for u in self.board.units for p in u.pods}
         silent = len(self.board.rows)
@@ -68,12 +69,11 @@ class Told:
         self._says_something = len(self.board.rows) > silent or bool(self._goal.vars)
         self._model = linear_of(self.board)
 
-    def as_told(self, outcome: Outcome) -> tuple[Outcome, Values] | None:
-        """Return the decision as the board tells it, and the main variables' values.
+    def values(self, outcome: Outcome) -> Values | None:
+        """Return the main variables' values.
 
-        Equal pods and groups are told apart by the decoder only, which takes the best ranked of
-        them. None if the board cannot express some of the decision: a pod where it fits in no
-        plan, or the end of a pod that nobody may evict.
+        None if the board cannot express some of the decision: a pod where it fits in no plan, or
+        the end of a pod that nobody may evict.
         """
         index = self._scene.index
         places = {k: index[n] for k, n in outcome.places.items()}
@@ -82,9 +82,21 @@ class Told:
             return None
         if any(x is not None and x > self.board.upper_[v] for v, x in enumerate(values)):
             return None
+        return values
+
+    def as_told(self, outcome: Outcome) -> tuple[Outcome, Values] | None:
+        """Return the decision as the board tells it, with its values; None if it cannot.
+
+        Equal pods and groups are told apart by the decoder only: it takes the best ranked of them.
+        """
+        values = self.values(outcome)
+        if values is None:
+            return None
         decision = decode(self.board, self._compiled, [v or 0 for v in values])
-        same = (len(decision.places), len(decision.evicted)) == (len(places), len(outcome.evicted))
-        return (outcome_of(self._scene, decision, self._levels), values) if same else None
+        as_many = len(decision.places), len(decision.evicted)
+        if as_many != (len(outcome.places), len(outcome.evicted)):
+            return None
+        return outcome_of(self._scene, decision, self._levels), values
 
     def best(self, values: Values) -> int | None:
         """Return the best value of the goal (0 without one); None where the rows cannot hold."""

@@ -1,4 +1,4 @@
-"""Random worlds whose pods mind each other: ports, affinity, spread, and budgets over them."""
+"""Random worlds: of pods that mind each other (ports, affinity, spread), and of equal nodes."""
 
 from random import Random
 from typing import Any
@@ -18,6 +18,7 @@ from apportion.models import (
     Snapshot,
     SpreadConstraint,
 )
+from apportion.models.amounts import at_least
 from oracle.worlds import world
 
 KEYS = ("kubernetes.io/hostname", "zone")
@@ -37,6 +38,16 @@ def company(seed: int) -> Snapshot:
         if rng.random() < 0.5
     ]
     return replace(base, nodes=nodes, pods=pods, budgets=(*base.budgets, *over))
+
+
+def alike(seed: int) -> Snapshot:
+    """Return the small world of this seed with nodes that differ only in what is free on them."""
+    base = world(seed, "small")
+    largest = base.nodes[0].allocatable
+    for n in base.nodes:
+        largest = at_least(largest, n.allocatable)
+    nodes = (Node(n.name, largest, {KEYS[0]: n.name}) for n in base.nodes)
+    return replace(base, nodes=tuple(nodes))
 
 
 def _with_fewer_labels(node: Node, rng: Random) -> Node:

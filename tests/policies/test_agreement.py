@@ -27,7 +27,7 @@ from oracle.worlds import settings, world
 
 from .agreement import Together, Told, decisions, legal_plans
 from .builders import Members, after, goal, node, queue, snapshot
-from .company import company
+from .company import alike, company
 
 SEEDS = 50
 ALONE = ("capacity", "quota", "budget", "host-ports", "pod-affinity", "topology-spread")
@@ -141,6 +141,26 @@ def test_every_legal_plan_can_be_told(process: SolverProcess) -> None:
             assert board.as_told(outcome) is not None, (seed, places, evicted)
             n += 1
     assert n > 300
+
+
+def test_where_nodes_are_merged_no_legal_plan_is_lost(process: SolverProcess) -> None:
+    """Room is pooled there: rows may bear more than can be spread, and never less."""
+    merged = n = 0
+    for seed in range(60):
+        config = settings(seed)
+        scene = Scene(alike(seed), config, rules_for(config))
+        every = together(scene, tuple(constraints(scene)))
+        board = Told(scene, process, every, exact_pairs=0)
+        if all(c.size == 1 for c in board.board.classes):
+            continue
+        merged += 1
+        for places, evicted in legal_plans(scene.snapshot, config, Random(seed), 8):
+            values = board.values(Outcome(scene, places, evicted, bound=()))
+            assert values is not None, (seed, places, evicted)
+            assert board.best(values) is not None, (seed, places, evicted)
+            n += 1
+    assert merged > 5
+    assert n > 40
 
 
 # Goals

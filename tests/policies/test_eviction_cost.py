@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apportion.models import Amounts, Config, Snapshot
+from apportion.models import Amounts, Config, Queue, Snapshot
 from apportion.policies.cost import age_s, devices_milli, lost_work, run_s
 from apportion.policies.goals import goals_for
 from apportion.policies.testing import priced
@@ -231,17 +231,27 @@ def single(name: str, born: int = 100, since: int = 50, **more: Any) -> Members:
     return Members(name, "q", on=["n1"], created_s=NOW - born, pod=times, **more)
 
 
-def test_who_is_inside_its_due_stays_whatever_the_priority(solve: Solve) -> None:
+@pytest.mark.parametrize(
+    ("about", "q", "a", "running"),
+    [
+        ("its due", queue("q", due=2), queue("a", due=1), 2),
+        ("its share", queue("q"), queue("a"), 3),
+    ],
+)
+def test_who_is_inside_stays_whatever_the_priority(
+    about: str, q: Queue, a: Queue, running: int, solve: Solve
+) -> None:
+    """b is inside what q has, v's last member is beyond what a has."""
     world = snapshot(
-        node("n1", 3),
-        queue("q", due=2),
-        queue("a", due=1),
+        node("n1", running + 1),
+        q,
+        a,
         Members("b", "q", on=["n1"], priority=0),
-        Members("v", "a", on=["n1"] * 2, minimum=0, priority=5),
+        Members("v", "a", on=["n1"] * running, minimum=0, priority=5),
         Members("g", "q", waiting=1, priority=9),
     )
 
-    assert evicted(solve(world)) == {"v1"}
+    assert evicted(solve(world)) == {f"v{running - 1}"}, about
 
 
 @pytest.mark.parametrize(

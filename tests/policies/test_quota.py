@@ -149,6 +149,27 @@ def test_the_due_of_every_ancestor_that_names_the_resource_holds() -> None:
     assert refuses(QUOTA, after(world, "g0@n1 g1@n1"), "queue up", "due is 1")
 
 
+@pytest.mark.xfail(
+    strict=True,
+    reason="above the due the rows let start as much as is given up: the solver's plan is refused",
+)
+def test_work_that_is_given_up_frees_no_more_than_the_due_leaves(solve: Solve) -> None:
+    """Five cores are in use, three are given up: of the due of three one is left for two groups."""
+    world = snapshot(
+        node("n1", 20),
+        queue("q", due=3),
+        Members("old", "q", on=["n1"] * 2, minimum=2, preemptable=False),
+        Members("lost", "q", on=["n1"] * 3, minimum=4, broken_since_s=0, preemptable=False),
+        Members("g", "q", waiting=1, preemptable=False),
+        Members("h", "q", waiting=1, preemptable=False),
+    )
+
+    plan = solve(world)
+
+    assert len(placed(plan)) == 1
+    assert (plan.solver.engine, plan.solver.detail) == ("exact", "")
+
+
 # Reasons
 
 
