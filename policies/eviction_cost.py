@@ -1,4 +1,4 @@
-"""What evictions cost, in six tiers: section 6 of docs/design/order.md.
+"""What evictions cost, in five tiers: section 6 of docs/design/order.md.
 
 Groups that are given up cost nothing: they go in any case. Each cost says what it is made of by
 victim, so that the search can ask what the evictions for one level of work cost.
@@ -16,7 +16,7 @@ from .members import Item
 from .outcome import Outcome
 from .places import places_of_items
 from .scene import Scene
-from .standing import Measure, items_of, standing_of
+from .standing import items_of, standing_of
 from .standing_rows import out_var, running_items
 
 if TYPE_CHECKING:
@@ -44,25 +44,13 @@ def victims_of(outcome: Outcome) -> Mapping[GroupKey, tuple[Pod, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Returning:
-    """Evicted pods that are inside their queue's due or entitlement: they come back by right.
+    """Evicted pods that are inside their queue's entitlement: they come back by right."""
 
-    By the due where a queue of the tree names one; else that is the entitlement, and 0 here.
-    """
-
-    measured_by: Measure
+    name: str = "returning victims"
     unit: str = "pods"
     sense: Sense = "min"
 
-    @property
-    def name(self) -> str:
-        return f"victims inside {self.measured_by}"
-
-    def _counts(self, scene: Scene) -> bool:
-        return self.measured_by == "entitlement" or bool(standing_of(scene).limits.named)
-
     def parts(self, board: "Board") -> "Iterable[Part]":
-        if not self._counts(board.scene):
-            return []
         return [
             (v.index, c, x) for v in board.victims if not v.given_up for c, x in self._of(board, v)
         ]
@@ -87,12 +75,12 @@ class Returning:
                 continue
             leaves_whole = [(-total, board.gone(v))]
             if v.whole and answer is not True:
-                back = board.flag(("back", v.index, self.measured_by))
+                back = board.flag(("back", v.index))
                 also: list[Term] = [] if isinstance(answer, bool) else [(-1, answer)]
                 board.at_most([(1, board.gone(v)), (-1, back), *also], 0, self.name, label)
                 out.append((len(v.members.running), back))
         if v.surplus:
-            singles = board.integer(0, v.surplus, ("back singles", v.index, self.measured_by)).var
+            singles = board.integer(0, v.surplus, ("back singles", v.index)).var
             lost: list[Term] = [(1, board.lost(u)) for u in units]
             minus: list[Term] = [*leaves_whole, (-1, singles)]
             board.at_most([*lost, *minus, *((-1, f) for f in out_flags)], spare, self.name, label)
@@ -102,7 +90,7 @@ class Returning:
     def _out_anywhere(self, board: "Board", v: "Victim", item: Item) -> "Var | bool":
         table = standing_of(board.scene)
         answers = [
-            out_var(board, table, item, q, self.measured_by, after=True)
+            out_var(board, table, item, q, after=True)
             for q in board.scene.tree.path(v.queue)
         ]
         if any(a is True for a in answers):
@@ -110,7 +98,7 @@ class Returning:
         flags = [a for a in answers if not isinstance(a, bool)]
         if not flags:
             return False
-        out = board.flag(("out anywhere", item.id, self.measured_by))
+        out = board.flag(("out anywhere", item.id))
         board.at_most([(1, out), *((-1, f) for f in flags)], 0, self.name, f"group {v.members.key}")
         return out
 
@@ -118,12 +106,10 @@ class Returning:
         return self.measure_of(outcome, victims_of(outcome))
 
     def measure_of(self, outcome: Outcome, victims: Victims) -> int:
-        if not self._counts(outcome.scene):
-            return 0
-        return sum(returning(outcome, g, self.measured_by) for g in victims)
+        return sum(returning(outcome, g) for g in victims)
 
 
-def returning(outcome: Outcome, group: GroupKey, measure: Measure) -> int:
+def returning(outcome: Outcome, group: GroupKey) -> int:
     """Return how many evicted pods of the group are in, once everything else that goes is gone."""
     scene = outcome.scene
     table = standing_of(scene)
@@ -143,8 +129,8 @@ def returning(outcome: Outcome, group: GroupKey, measure: Measure) -> int:
     mine = items_of(scene, m, ())
     first = next((i for i in mine if i.kind == "minimum"), None)
     if lost == len(m.running) and first is not None:
-        return lost if places.of(first).is_within(measure) else 0
-    singles_out = sum(not places.of(i).is_within(measure) for i in mine if i.kind == "elastic")
+        return lost if places.of(first).is_in else 0
+    singles_out = sum(not places.of(i).is_in for i in mine if i.kind == "elastic")
     return max(0, lost - singles_out)
 
 

@@ -10,8 +10,7 @@ from .placement import Binpack, LargeHoles, MemberOrder, Seniority, Spread, Stab
 from .wishes import Wishes
 
 EVICTION_COSTS = (
-    Returning("due"),
-    Returning("entitlement"),
+    Returning(),
     ByPriority(),
     GangsBroken(),
     LostWork(),

@@ -413,7 +413,7 @@ def _returns(outcome: Outcome, patience: Patience) -> Iterator[Objection]:
         gives_way, then = found
         rights = rights_of(then)
         if gives_way and all(rights.may(key, s.group) for s in gives_way):
-            yield Objection(8, key, gives_way, outcome)
+            yield Objection(8, key, gives_way, _in_its_place(outcome, lost, gives_way))
 
 
 def _kinds(pods: Sequence[Pod]) -> Counter[tuple[str, PodSpec]]:
@@ -428,5 +428,13 @@ def _instead(outcome: Outcome, lost: set[PodKey], giver: Giver) -> bool:
     """Say whether the giver, running before the plan too, could have been evicted instead."""
     if any(p.key in outcome.places for p in giver.pods):
         return False
-    evicted = (outcome.evicted - lost) | {p.key for p in giver.pods}
-    return is_legal(Outcome(outcome.scene, outcome.places, evicted, bound=()))
+    return is_legal(_in_its_place(outcome, lost, (giver,)))
+
+
+def _in_its_place(outcome: Outcome, lost: set[PodKey], gives_way: Sequence[Giver]) -> Outcome:
+    """Return the plan in which these are evicted instead, or the plan itself where some start."""
+    instead = {p.key for g in gives_way for p in g.pods}
+    if not instead.isdisjoint(outcome.places):
+        return outcome
+    evicted = (outcome.evicted - lost) | instead
+    return Outcome(outcome.scene, outcome.places, evicted, bound=())

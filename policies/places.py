@@ -28,11 +28,7 @@ class Placing:
 
     @property
     def is_in(self) -> bool:
-        return self.is_within("entitlement")
-
-    def is_within(self, measure: Measure) -> bool:
-        """Say whether it is within the measure at every level."""
-        return not any(m == measure for _, m in self.over)
+        return not any(m == "entitlement" for _, m in self.over)
 
     def is_out_at(self, queue: QueueName) -> bool:
         return (queue, "entitlement") in self.over

@@ -290,7 +290,7 @@ def _runs(scene: Scene, field: Field, m: Members) -> list[Pod]:
         p
         for p in m.pending
         if field.candidates(p, together=True).any()
-        and _allowed(scene, m, scene.rows([*m.running, p]))
+        and _allowed(scene, m, scene.row(p))
     ]
     chosen = _first_that_runs(scene, field, m, usable)
     if chosen is None or chosen[1] is None:
@@ -302,7 +302,7 @@ def _runs(scene: Scene, field: Field, m: Members) -> list[Pod]:
     for p, i in placed:
         field.add(p, i)
     taken = {p.key for p in first}
-    total = scene.rows([*m.running, *first])
+    total = scene.rows(first)
     for p in usable:
         if p.key not in taken and _allowed(scene, m, total + scene.row(p)):
             spots = field.candidates(p)
@@ -327,7 +327,7 @@ def _first_that_runs(
         return (), {}
     unsure: tuple[Pod, ...] | None = None
     for first in m.minima(usable):
-        if not _allowed(scene, m, scene.rows([*m.running, *first])):
+        if not _allowed(scene, m, scene.rows(first)):
             continue
         fit = field.place(first)
         if fit.places is not None:
@@ -346,7 +346,7 @@ def _grown(
 ) -> list[Pod]:
     """Return the pods that could run together, elastic ones added one by one."""
     chosen = list(first)
-    total = scene.rows([*m.running, *first])
+    total = scene.rows(first)
     for p in usable:
         if p not in chosen and _allowed(scene, m, total + scene.row(p)):
             if field.place([*chosen, p]).places is not None:
@@ -356,18 +356,22 @@ def _grown(
 
 
 def _allowed(scene: Scene, m: Members, row: Matrix) -> bool:
-    """Say whether the group, beside work that cannot be evicted, stays inside limits and dues."""
+    """Say whether so much more of the group stays inside limits and dues.
+
+    Beside its own running members and work that cannot be evicted.
+    """
     limits = limits_of(scene)
     stays, fixed = _unmovable(scene)
-    own = scene.rows([p for p in m.running if not evictable(scene, p)])
-    own_fixed = scene.rows(m.running)
+    going = given_up(scene, m)  # then none of its members is counted yet
+    own = scene.rows([p for p in m.running if going or evictable(scene, p)])
+    own_fixed = scene.rows(m.running if going else ())
     for q in scene.tree.path(m.group.queue):
         for r, top in enumerate(limits.limit[q]):
-            if top is not None and row[r] and stays[q][r] - own[r] + row[r] > top:
+            if top is not None and row[r] and stays[q][r] + own[r] + row[r] > top:
                 return False
         if not m.group.preemptable:
             for r, due in limits.due_named(q).items():
-                if row[r] and fixed[q][r] - own_fixed[r] + row[r] > due:
+                if row[r] and fixed[q][r] + own_fixed[r] + row[r] > due:
                     return False
     return True
 

@@ -1,6 +1,6 @@
 """In and out as the solver sees them: constants where they are known, variables elsewhere."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 from ..models import GroupKey, PodKey, PodState, QueueName
@@ -70,7 +70,7 @@ def _before(
         if not keys.isdisjoint(repaired):
             starts += _repair(board, t, t.sample.key not in running)
         elif not keys.isdisjoint(minimum) or not keys.isdisjoint(elastic):
-            starts += _starting(board, t, minimum, elastic)
+            starts += _starting(board, t, minimum, elastic, _unlisted(table, t, queue))
     return base, starts, running
 
 
@@ -88,6 +88,7 @@ def _starting(
     t: "GroupType",
     minimum: Mapping[GroupKey, Item],
     elastic: Mapping[GroupKey, set[PodKey]],
+    unlisted: Set[PodKey],
 ) -> "Iterable[tuple[tuple[int, ...], Var]]":
     """What starts of the type and comes before: so many minima, and so many elastic members.
 
@@ -97,6 +98,8 @@ def _starting(
     singles = set[PodKey]().union(*(elastic.get(m.key, ()) for m in t.members))
     sets = board.rolesets_of(t)
     before = singles.union(p.key for i in first for p in i.pods)
+    if all(r.pods <= before | unlisted for r in sets):
+        singles, before = singles | unlisted, before | unlisted
     if all(r.pods <= before for r in sets):
         yield from ((r.shape.row, board.count(r)) for r in sets)
         return
@@ -113,6 +116,18 @@ def _starting(
             if start is not None and needed:
                 terms.append((-needed, start))
             yield r.shape.row, _some(board, ("singles", r.index), n, terms)
+
+
+def _unlisted(table: StandingTable, t: "GroupType", queue: QueueName) -> Set[PodKey]:
+    """Return pending pods of the type that could not run beside its others.
+
+    They make no demand, and have no place in the static order; in their own queue they come
+    where the last of their group comes.
+    """
+    if queue != t.queue:
+        return frozenset()
+    listed = {p.key for m in t.members for p in table.usable[m.key]}
+    return {p.key for m in t.members for p in m.pending} - listed
 
 
 def _some(board: "Board", name: Hashable, most: int, terms: "list[Term]") -> "Var":

@@ -13,7 +13,7 @@ Readings of the contract that are fixed here:
 * Ages are counted from creation, as in the order of a leaf.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from apportion.models.amounts import BYTES
 from oracle.choice import Choice, Unit
@@ -22,31 +22,29 @@ from oracle.items import MINIMUM
 
 
 def cost_of(choice: Choice, units: Sequence[Unit] | None = None) -> tuple[int, ...]:
-    """Return (pods inside the due, inside e, pods by priority from the top ..., gangs, work, ages).
+    """Return (pods that come back, pods by priority from the top ..., gangs, work, ages).
 
     With ``units``: of these victims of the plan only.
     """
     c = choice.cluster
     units = choice.units if units is None else units
     lost = [i for u in units for i in u.pods]
-    s = choice.standing
-    due = sum(_would_be_in(choice, u, s.is_inside_due) for u in units) if s.named_somewhere else 0
-    back = sum(_would_be_in(choice, u, s.is_in) for u in units)
+    back = sum(_would_be_in(choice, u) for u in units)
     levels = sorted({c.victim_priority[c.group_of[i]] for i in c.ours}, reverse=True)
     by_priority = [sum(c.victim_priority[c.group_of[i]] == p for i in lost) for p in levels]
     gangs = sum(u.whole and c.groups[u.group].effective_minimum > 1 for u in units)
     now = c.snapshot.taken_at_s
     ages = sum(max(0, now - c.pods[i].created_s) for i in lost)
-    return (due, back, *by_priority, gangs, sum(lost_work(c, i) for i in lost), ages)
+    return (back, *by_priority, gangs, sum(lost_work(c, i) for i in lost), ages)
 
 
-def _would_be_in(choice: Choice, unit: Unit, is_in: Callable[..., bool]) -> int:
+def _would_be_in(choice: Choice, unit: Unit) -> int:
     """Return how many pods of the victim are in once everything else that goes is gone."""
-    c, h = choice.cluster, unit.group
+    s, c, h = choice.standing, choice.cluster, unit.group
     gone = choice.evicted - unit.pods
     if unit.whole:
-        return len(unit.pods) if is_in((h, MINIMUM), choice.started, gone) else 0
-    out = sum(not is_in((h, i), choice.started, gone) for i in c.elastic_running[h])
+        return len(unit.pods) if s.is_in((h, MINIMUM), choice.started, gone) else 0
+    out = sum(not s.is_in((h, i), choice.started, gone) for i in c.elastic_running[h])
     return max(0, len(unit.pods) - out)
 
 

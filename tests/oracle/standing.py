@@ -334,18 +334,6 @@ class Standing:
         found = self.row(q, started, gone).get(name)
         return found is not None and found.is_in
 
-    def is_inside_due(
-        self, name: Name, started: frozenset[int], gone: frozenset[int] = NOTHING
-    ) -> bool:
-        """Say whether the item is within the due at every level below the root."""
-        c = self.cluster
-        for q in c.path[c.queue_of[name[0]]]:
-            found = self.row(q, started, gone).get(name)
-            most = self._due_measure(q)
-            if found is None or any(found.prefix[r] > most[r] for r in found.item.asks):
-                return False
-        return True
-
     def is_in(self, name: Name, started: frozenset[int], gone: frozenset[int] = NOTHING) -> bool:
         """Say whether the item is in at every level below the root."""
         c = self.cluster
