@@ -90,8 +90,7 @@ class Returning:
     def _out_anywhere(self, board: "Board", v: "Victim", item: Item) -> "Var | bool":
         table = standing_of(board.scene)
         answers = [
-            out_var(board, table, item, q, after=True)
-            for q in board.scene.tree.path(v.queue)
+            out_var(board, table, item, q, after=True) for q in board.scene.tree.path(v.queue)
         ]
         if any(a is True for a in answers):
             return True

@@ -289,8 +289,7 @@ def _runs(scene: Scene, field: Field, m: Members) -> list[Pod]:
     usable = [
         p
         for p in m.pending
-        if field.candidates(p, together=True).any()
-        and _allowed(scene, m, scene.row(p))
+        if field.candidates(p, together=True).any() and _allowed(scene, m, scene.row(p))
     ]
     chosen = _first_that_runs(scene, field, m, usable)
     if chosen is None or chosen[1] is None:

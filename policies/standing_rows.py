@@ -1,5 +1,6 @@
 """In and out as the solver sees them: constants where they are known, variables elsewhere."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
@@ -40,14 +41,14 @@ def out_parts(
 
 def _before(
     board: "Board", table: StandingTable, item: Item, queue: QueueName
-) -> "tuple[list[int], list[tuple[tuple[int, ...], Var]], set[GroupKey]]":
+) -> "tuple[list[int], list[tuple[tuple[int, ...], Var]], Mapping[GroupKey, int]]":
     """Return what stands before the item in the queue's order, itself included.
 
-    The sum of what runs; the variables that add to it when something starts; the groups whose
-    running items are in the sum.
+    The sum of what runs; the variables that add to it when something starts; how many running
+    pods of which groups are in the sum.
     """
     base = [0] * len(board.scene.ledger.resources)
-    running: set[GroupKey] = set()
+    running: Counter[GroupKey] = Counter()
     repaired: set[GroupKey] = set()
     minimum: dict[GroupKey, Item] = {}
     elastic: dict[GroupKey, set[PodKey]] = {}
@@ -57,7 +58,7 @@ def _before(
             repaired.add(key)
         elif other.pods[0].state is PodState.RUNNING:
             base = [a + b for a, b in zip(base, row)]
-            running.add(key)
+            running[key] += sum(p.state is PodState.RUNNING for p in other.pods)
         elif other.kind == "minimum":
             minimum[key] = other
         else:
@@ -162,11 +163,10 @@ def out_var(
     base, starts, running = _before(board, table, item, queue)
     losses: list[tuple[tuple[int, ...], Var]] = []
     if after:
-        losses = [
-            (u.row, board.lost(u))
-            for u in board.units
-            if u.victim.members.key in running and u.victim.members.key != item.group.key
-        ]
+        for v in board.victims:
+            before = running.get(v.members.key, 0)
+            if before and v.members.key != item.group.key:
+                losses += _losses(board, v, before)
     e = table.within(measure)[queue]
     answer: Var | bool = False
     open_columns: list[tuple[int, int, list[Term]]] = []
@@ -193,6 +193,22 @@ def out_var(
         board.at_most([(1, answer), *((-1, f) for f in which)], 0, "preemption", label)
     board.answers[memo] = answer
     return answer
+
+
+def _losses(board: "Board", v: "Victim", before: int) -> "Iterable[tuple[tuple[int, ...], Var]]":
+    """What no longer stands before an item when the victim loses pods; at most so many did.
+
+    What is left of a group fills its places from the first: pods that stood behind go first.
+    """
+    units = board.units_of(v)
+    behind = len(v.members.running) - before
+    if not behind:
+        yield from ((u.row, board.lost(u)) for u in units)
+        return
+    less = board.integer(0, before, ("less", v.index, before)).var
+    label = f"group {v.members.key} fewer before"
+    board.at_most([*((1, board.lost(u)) for u in units), (-1, less)], behind, "preemption", label)
+    yield tuple(max(of) for of in zip(*(u.row for u in units), strict=True)), less
 
 
 def within_var(

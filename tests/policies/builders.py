@@ -23,9 +23,9 @@ from apportion.policies.standing import StandingTable, standing_of
 from oracle.build import GPU, NOW, Members, budget, cores, foreign, node, only, queue, snapshot
 
 __all__ = [
-    "GPU", "HOST", "NOW", "Members", "after", "budget", "but", "cores", "evicted", "foreign",
-    "goal", "node", "nodes", "only", "placed", "queue", "reasons", "replace", "rule", "scene",
-    "snapshot", "spread", "standing", "term",
+    "GPU", "HOST", "NOW", "Members", "after", "apart", "budget", "but", "cores", "evicted",
+    "foreign", "goal", "near", "node", "nodes", "only", "placed", "queue", "reasons", "replace",
+    "rule", "scene", "snapshot", "spread", "standing", "term", "zoned",
 ]  # fmt: skip
 
 HOST = "host"
@@ -52,6 +52,22 @@ def term(app: str, key: str = HOST, namespaces: frozenset[str] | None = None) ->
 def spread(app: str, skew: int = 1, key: str = HOST, **more: Any) -> SpreadConstraint:
     """Return a hard topology spread constraint over pods of the group."""
     return SpreadConstraint(skew, key, True, only(app), **more)
+
+
+def near(*terms: PodTerm) -> dict[str, Any]:
+    """Return what a spec says of required affinity."""
+    return {"affinity": terms}
+
+
+def apart(*terms: PodTerm) -> dict[str, Any]:
+    """Return what a spec says of required anti-affinity."""
+    return {"anti_affinity": terms}
+
+
+def zoned(*groups: Any) -> Snapshot:
+    """Return nodes a1 and a2 of zone a, b1 of zone b and one without labels, with these groups."""
+    zones = [*nodes("a1 a2", zone="a"), *nodes("b1", zone="b"), node("none", 4)]
+    return snapshot(*zones, queue("q"), *groups)
 
 
 def after(world: Snapshot, starts: str = "", gone: str = "", **more: Any) -> Outcome:

@@ -1,4 +1,4 @@
-"""Required pod affinity and anti-affinity, as kube-scheduler's InterPodAffinity decides them."""
+"""Required pod affinity, as kube-scheduler's InterPodAffinity decides it."""
 
 from typing import Any
 
@@ -12,45 +12,25 @@ from .builders import (
     Members,
     after,
     budget,
-    evicted,
     foreign,
-    node,
+    near,
     nodes,
     only,
     placed,
     queue,
-    reasons,
     replace,
     rule,
     snapshot,
     term,
+    zoned,
 )
 from .conftest import Solve
 
 AFFINITY = rule("pod-affinity")
 
 
-def near(*terms: PodTerm) -> dict[str, Any]:
-    return {"affinity": terms}
-
-
-def apart(*terms: PodTerm) -> dict[str, Any]:
-    return {"anti_affinity": terms}
-
-
-def zones() -> list[Any]:
-    return [*nodes("a1 a2", zone="a"), *nodes("b1", zone="b"), node("none", 4)]
-
-
-def world_of(*groups: Any) -> Snapshot:
-    return snapshot(*zones(), queue("q"), *groups)
-
-
 def peer(on: str, **more: Any) -> Members:
     return Members("peer", "q", on=[on], preemptable=False, **more)
-
-
-# Affinity
 
 
 @pytest.mark.parametrize(
@@ -64,7 +44,7 @@ def peer(on: str, **more: Any) -> Members:
     ],
 )
 def test_a_pod_stands_in_the_domain_of_a_peer(about: str, key: str, at: str, want: bool) -> None:
-    world = world_of(peer("a1"), Members("g", "q", waiting=1, spec=near(term("peer", key))))
+    world = zoned(peer("a1"), Members("g", "q", waiting=1, spec=near(term("peer", key))))
 
     outcome = after(world, f"g0@{at}")
 
@@ -73,7 +53,7 @@ def test_a_pod_stands_in_the_domain_of_a_peer(about: str, key: str, at: str, wan
 
 
 def test_a_peer_may_start_in_the_same_plan_and_may_not_leave_in_it() -> None:
-    world = world_of(
+    world = zoned(
         peer("a1"),
         Members("more", "q", waiting=1, pod={"labels": {"app": "peer"}}),
         Members("g", "q", waiting=1, spec=near(term("peer"))),
@@ -89,7 +69,7 @@ def test_terminating_peers_are_gone_and_foreign_ones_count() -> None:
 
     def with_foreign(state: PodState) -> Snapshot:
         there = replace(foreign("f", 1, "a1", state), labels={"app": "peer"})
-        return world_of(group, there)
+        return zoned(group, there)
 
     assert accepts(AFFINITY, after(with_foreign(PodState.RUNNING), "g0@a1"))
     assert refuses(AFFINITY, after(with_foreign(PodState.TERMINATING), "g0@a1"), "pod x/g0")
@@ -103,14 +83,14 @@ def test_peers_are_looked_for_in_the_named_namespaces(
     namespaces: frozenset[str] | None, want: bool
 ) -> None:
     spec = near(term("peer", namespaces=namespaces))
-    world = world_of(peer("a1"), Members("g", "q", waiting=1, spec=spec))
+    world = zoned(peer("a1"), Members("g", "q", waiting=1, spec=spec))
 
     assert bool(accepts(AFFINITY, after(world, "g0@a1"))) is want
 
 
 def test_a_term_without_a_selector_matches_nobody() -> None:
     spec = near(PodTerm(HOST, None, None))
-    world = world_of(peer("a1"), Members("g", "q", waiting=1, spec=spec))
+    world = zoned(peer("a1"), Members("g", "q", waiting=1, spec=spec))
 
     assert refuses(AFFINITY, after(world, "g0@a1"), "pod x/g0")
 
@@ -121,9 +101,9 @@ def test_a_peer_matches_all_terms_and_each_terms_domain_holds_one() -> None:
     spec = near(term("peer", HOST), PodTerm("zone", tier, None))
     full = Members("g", "q", waiting=1, spec=spec)
 
-    assert accepts(AFFINITY, after(world_of(peer("a1", pod=both), full), "g0@a1"))
-    assert refuses(AFFINITY, after(world_of(peer("a1", pod=both), full), "g0@a2"), "pod x/g0", HOST)
-    assert refuses(AFFINITY, after(world_of(peer("a1"), full), "g0@a1"), "pod x/g0")
+    assert accepts(AFFINITY, after(zoned(peer("a1", pod=both), full), "g0@a1"))
+    assert refuses(AFFINITY, after(zoned(peer("a1", pod=both), full), "g0@a2"), "pod x/g0", HOST)
+    assert refuses(AFFINITY, after(zoned(peer("a1"), full), "g0@a1"), "pod x/g0")
 
 
 def own_kind(waiting: int = 2, **more: Any) -> Members:
@@ -131,7 +111,7 @@ def own_kind(waiting: int = 2, **more: Any) -> Members:
 
 
 def test_the_first_of_its_kind_may_stand_alone_and_the_second_stands_with_it() -> None:
-    world = world_of(own_kind())
+    world = zoned(own_kind())
 
     assert accepts(AFFINITY, after(world, "g0@a1"))
     assert accepts(AFFINITY, after(world, "g0@a1 g1@a2"))
@@ -139,14 +119,14 @@ def test_the_first_of_its_kind_may_stand_alone_and_the_second_stands_with_it() -
 
 
 def test_one_that_does_not_match_its_own_terms_is_no_first() -> None:
-    world = world_of(Members("g", "q", waiting=1, spec=near(term("h", "zone"))))
+    world = zoned(Members("g", "q", waiting=1, spec=near(term("h", "zone"))))
 
     assert refuses(AFFINITY, after(world, "g0@a1"), "pod x/g0")
 
 
 @pytest.mark.xfail(strict=True, reason="the first of its kind is not asked for the label")
 def test_the_first_of_its_kind_too_needs_a_node_with_the_label() -> None:
-    assert refuses(AFFINITY, after(world_of(own_kind()), "g0@none"), "pod x/g0", "none has no zone")
+    assert refuses(AFFINITY, after(zoned(own_kind()), "g0@none"), "pod x/g0", "none has no zone")
 
 
 @pytest.mark.xfail(
@@ -155,86 +135,10 @@ def test_the_first_of_its_kind_too_needs_a_node_with_the_label() -> None:
 def test_peers_outside_of_all_domains_do_not_count() -> None:
     outside = Members("old", "q", on=["none"], pod={"labels": {"app": "g"}})
 
-    assert accepts(AFFINITY, after(world_of(outside, own_kind()), "g0@a1"))
-
-
-# Anti-affinity
-
-
-@pytest.mark.parametrize(
-    ("about", "key", "at", "want"),
-    [
-        ("the same host", HOST, "a1", False),
-        ("another host", HOST, "a2", True),
-        ("the same zone", "zone", "a2", False),
-        ("another zone", "zone", "b1", True),
-        ("a node without the label", "zone", "none", True),
-    ],
-)
-@pytest.mark.parametrize("mine", [True, False], ids=["the new pod minds", "the old pod minds"])
-def test_anti_affinity_holds_both_ways(
-    about: str, key: str, at: str, want: bool, mine: bool
-) -> None:
-    old = apart() if mine else apart(term("g", key))
-    new = apart(term("peer", key)) if mine else apart()
-    world = world_of(peer("a1", spec=old), Members("g", "q", waiting=1, spec=new))
-
-    outcome = after(world, f"g0@{at}")
-
-    subject, other = ("x/g0", "x/peer0") if mine else ("x/peer0", "x/g0")
-    assert bool(accepts(AFFINITY, outcome)) is want, about
-    assert (
-        bool(refuses(AFFINITY, outcome, f"pod {subject}", f"does not bear {other} in {key}"))
-        is not want
-    ), about
-
-
-def test_members_of_a_group_may_keep_apart() -> None:
-    world = world_of(Members("g", "q", waiting=2, spec=apart(term("g", "zone"))))
-
-    assert accepts(AFFINITY, after(world, "g0@a1 g1@b1"))
-    assert refuses(AFFINITY, after(world, "g0@a1 g1@a2"), "pod x/g0")
-
-
-def test_anti_affinity_of_foreign_pods_counts_and_of_leaving_ones_does_not() -> None:
-    def with_foreign(state: PodState) -> Snapshot:
-        there = foreign("f", 1, "a1", state, **apart(term("g")))
-        return world_of(there, Members("g", "q", waiting=1))
-
-    assert refuses(AFFINITY, after(with_foreign(PodState.RUNNING), "g0@a1"), "pod sys/f")
-    assert accepts(AFFINITY, after(with_foreign(PodState.TERMINATING), "g0@a1"))
-
-
-def test_anti_affinity_minds_the_named_namespaces_only() -> None:
-    spec = apart(term("peer", namespaces=frozenset({"y"})))
-
-    assert accepts(
-        AFFINITY, after(world_of(peer("a1"), Members("g", "q", waiting=1, spec=spec)), "g0@a1")
-    )
-
-
-def test_running_pods_that_repel_each_other_already_are_left_alone() -> None:
-    world = world_of(
-        Members("old", "q", on=["a1", "a1"], spec=apart(term("old"))),
-        Members("g", "q", waiting=1),
-    )
-
-    assert accepts(AFFINITY, after(world, "g0@a1"))
+    assert accepts(AFFINITY, after(zoned(outside, own_kind()), "g0@a1"))
 
 
 # Plans
-
-
-def test_a_gang_that_keeps_apart_takes_a_node_each(solve: Solve) -> None:
-    group = Members("g", "q", waiting=4, minimum=1, spec=apart(term("g")))
-    world = snapshot(*nodes("n1 n2 n3"), queue("q"), group)
-
-    plan = solve(world)
-
-    assert sorted(placed(plan).values()) == ["n1", "n2", "n3"]
-    [reason] = reasons(plan, "g")
-    assert (reason.rule, reason.about) == ("capacity", "group x/g")
-    assert "no node takes one more member" in reason.message
 
 
 def test_a_gang_that_keeps_together_stays_in_one_zone(solve: Solve) -> None:
@@ -246,21 +150,6 @@ def test_a_gang_that_keeps_together_stays_in_one_zone(solve: Solve) -> None:
     )
 
     assert sorted(placed(solve(world)).values()) == ["b1", "b2", "b3"]
-
-
-def test_work_that_repels_is_evicted_by_right_only(solve: Solve) -> None:
-    def plan_of(priority: int) -> tuple[dict[str, str], set[str]]:
-        world = snapshot(
-            *nodes("n1"),
-            queue("q"),
-            Members("low", "q", on=["n1"], spec=apart(term("g"))),
-            Members("g", "q", waiting=1, priority=priority),
-        )
-        plan = solve(world)
-        return placed(plan), evicted(plan)
-
-    assert plan_of(1) == ({"g0": "n1"}, {"low0"})
-    assert plan_of(0) == ({}, set())
 
 
 @pytest.mark.parametrize(
@@ -285,7 +174,7 @@ def test_work_that_repels_is_evicted_by_right_only(solve: Solve) -> None:
     ],
 )  # fmt: skip
 def test_a_pod_that_asks_for_company_goes_there(company: dict[str, Any], solve: Solve) -> None:
-    world = world_of(
+    world = zoned(
         Members("peer", "q", **company), Members("g", "q", waiting=1, spec=near(term("peer")))
     )
 
