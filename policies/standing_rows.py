@@ -106,8 +106,22 @@ def _starting(
         return
     start = board.started(t)
     if first and start is not None:
-        row = tuple(int(v) for v in board.scene.rows(first[0].pods))
-        yield row, _some(board, ("minima", t.index), len(first), [(1, start)])
+        minima = _some(board, ("minima", t.index), len(first), [(1, start)])
+        size = len(first[0].pods)
+        if len(sets) == 1 or len(t.sample.pending) == size:
+            yield tuple(int(v) for v in board.scene.rows(first[0].pods)), minima
+        else:
+            # Which members form it is open: so many of those that start.
+            parts = [
+                (r, board.integer(0, board.upper(board.count(r)), ("of minima", r.index)).var)
+                for r in sets
+            ]
+            for r, part in parts:
+                board.at_most([(1, part), (-1, board.count(r))], 0, "preemption", t.label)
+                yield r.shape.row, part
+            board.at_most(
+                [*((1, part) for _, part in parts), (-size, minima)], 0, "preemption", t.label
+            )
     own = {p.key for p in t.sample.first}
     for r in sets:
         n = len(r.pods & singles)
