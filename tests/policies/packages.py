@@ -28,7 +28,7 @@ class NoFridays:
 
     def hold(self, outcome, group):
         if self._is_today(outcome):
-            yield Reason(self.name, f"group {group}", f"nothing starts on day {self.day} of the week")
+            yield Reason(self.name, f"group {group}", f"nothing starts on day {self.day}")
 
     def check(self, outcome):
         for group in sorted(outcome.started) if self._is_today(outcome) else ():
