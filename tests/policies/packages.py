@@ -22,6 +22,10 @@ class NoFridays:
     name: str = "no-fridays"
     day: int = 4
 
+    def __post_init__(self):
+        if not 0 <= self.day <= 6:
+            raise ValueError(f"day must be 0 to 6, got {self.day}")
+
     def _is_today(self, outcome):
         # 1 January 1970 was a Thursday.
         return (outcome.scene.snapshot.taken_at_s // DAY_S + 3) % 7 == self.day
@@ -36,6 +40,32 @@ class NoFridays:
 
     def constrain(self, board):
         """Held groups never reach the board."""
+'''
+
+NORTHERN = '''
+"""Northern: pods rather go to nodes that are said to be in the north."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Northern:
+    """Pods on nodes with the label side=north."""
+
+    name: str = "northern"
+    unit: str = "pods"
+    sense: str = "max"
+
+    def cost(self, board):
+        nodes = board.scene.nodes
+        for shape in board.shapes:
+            for cls, var in board.cells(shape):
+                if nodes[cls.nodes[0]].labels.get("side") == "north":
+                    yield 1, var
+
+    def measure(self, outcome):
+        nodes = outcome.scene.nodes
+        return sum(nodes[i].labels.get("side") == "north" for _, i in outcome.new_pods)
 '''
 
 

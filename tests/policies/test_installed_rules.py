@@ -15,7 +15,7 @@ from apportion.policies.testing import accepts, held, refuses
 
 from .builders import Members, after, node, placed, queue, reasons, replace, snapshot
 from .conftest import Cli, Install, Solve
-from .packages import NO_FRIDAYS, wheel
+from .packages import NO_FRIDAYS, NORTHERN, wheel
 
 WITHOUT = """
 apiVersion: apportion.dev/v1alpha1
@@ -90,6 +90,12 @@ def test_an_option_that_it_does_not_have_is_said() -> None:
 
 
 @pytest.mark.usefixtures("no_fridays")
+def test_a_value_that_it_refuses_is_said_in_its_words() -> None:
+    with pytest.raises(InputError, match="rule 'no-fridays': day must be 0 to 6, got 9"):
+        rules_for(Config(options={"no-fridays": {"day": 9}}))
+
+
+@pytest.mark.usefixtures("no_fridays")
 def test_the_commands_know_it(tmp_path: Path, cli: Cli) -> None:
     """A plan made without the rule is found out by ``check``, unless it is off there too."""
     cluster, made, off = tmp_path / "s.json", tmp_path / "p.json", tmp_path / "off.yaml"
@@ -106,6 +112,27 @@ def test_the_commands_know_it(tmp_path: Path, cli: Cli) -> None:
     assert code == 1
     assert "no-fridays: group x/g: starts on a Friday" in out
     assert cli(*asked, "--config", off)[0] == 0
+
+
+def test_an_installed_goal_decides_where_no_earlier_tier_does(
+    install: Install, solve: Solve
+) -> None:
+    install("compass", NORTHERN, northern="compass:Northern")
+    world = snapshot(
+        node("n1", 2),
+        node("n2", 2, labels={"side": "north"}),
+        queue("q"),
+        Members("old", "q", on=["n1"]),
+        Members("g", "q", waiting=1),
+    )
+
+    plan, without = solve(world), solve(world, off=("northern",))
+
+    # Packing comes last: by that alone the node in use would be filled.
+    assert (placed(plan), placed(without)) == ({"g0": "n2"}, {"g0": "n1"})
+    [row] = [t for t in plan.objective if t.name == "northern"]
+    assert (row.unit, row.sense, row.value, row.bound) == ("pods", "max", 1, 1)
+    assert "northern" not in {t.name for t in without.objective}
 
 
 # The configuration names rules
