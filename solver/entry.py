@@ -113,7 +113,7 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
     if not found.proven and vector_of(base, goals) > vector_of(outcome, goals):
         return _greedy_answer(greedy, base, goals, config, clock, found.detail)
     ordered = put_in_order(outcome, clock)
-    tiers = tier_results(goals, ordered.outcome, board, stages, found)
+    tiers = tier_results(goals, ordered.outcome, outcome, board, stages, found)
     row = _row(found, compiled, config, ordered)
     return Answer(decision_of(ordered.outcome), tiers, row)
 

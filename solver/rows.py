@@ -26,47 +26,64 @@ class TierResult:
     bound: int | None
 
 
+Entry = tuple[str, Level | None]
+"""A goal's name, and of which level of work it is asked: None for the whole plan."""
+
+
 def tier_results(
     goals: Sequence[Objective],
     outcome: Outcome,
+    searched: Outcome,
     board: Board,
     stages: Sequence[Stage],
     found: Found,
 ) -> list[TierResult]:
-    """Measure every tier in plain Python; take bounds from a model in which nothing was fixed."""
-    out = []
+    """Measure every tier in plain Python; take bounds from a model in which nothing was fixed.
+
+    A stage was solved among the plans that reach what the search had reached before it. Where the
+    plan has less since (an exchange for the sake of order), later stages know no bound.
+    """
     if found.values is None:
         # No stage at all: nothing could start and nobody could be evicted for anybody.
         return [TierResult(g, v, v) for g in goals for v in [g.measure(outcome)]]
+    before, after = entries(searched, goals), entries(outcome, goals)
+    changed = len(stages)
+    for i, s in enumerate(stages):
+        if before[s.goal.name, s.level] != after[s.goal.name, s.level]:
+            changed = i
+            break
+    out = []
     for g in goals:
-        value = g.measure(outcome)
-        mine = [(s, b) for s, b in zip(stages, found.bounds, strict=True) if s.goal is g]
-        bound = _bound(g, value, mine, found.values) if board.exact else None
+        mine = [
+            (s, b if i <= changed else None)
+            for i, (s, b) in enumerate(zip(stages, found.bounds, strict=True))
+            if s.goal is g
+        ]
+        value, bound = g.measure(outcome), None
+        if board.exact:
+            closed = value == g.measure(searched) and all(
+                b == s.terms.value(found.values) and not s.coarse for s, b in mine
+            )
+            bound = value if closed else _bound(g, mine, found.values)
         out.append(TierResult(g, value, bound))
     return out
 
 
 def _bound(
-    goal: Objective,
-    value: int,
-    mine: Sequence[tuple[Stage, int | None]],
-    solution: Sequence[int],
+    goal: Objective, mine: Sequence[tuple[Stage, int | None]], solution: Sequence[int]
 ) -> int | None:
-    """Return the tier's bound; where a stage is open, all that follows counts as fully open."""
-    total = 0
-    for i, (s, bound) in enumerate(mine):
-        reached = s.terms.value(solution)
-        if bound is None:
-            bound = s.high
-        total += s.weight * bound
-        if bound > reached:
-            total += sum(t.weight * t.high for t, _ in mine[i + 1 :])
-            return total if goal.sense == "max" else -total
-    # Every stage is proven: nothing surpasses what was measured.
-    return value
+    """Return the sum of the stages' bounds; where one is open, all that follow count as fully open."""
+    if all(b is None for _, b in mine):
+        return None
+    total, is_open = 0, False
+    for s, b in mine:
+        top = s.high if b is None or is_open else b
+        total += s.weight * top
+        is_open = is_open or top > s.terms.value(solution)
+    return total if goal.sense == "max" else -total
 
 
-def vector_of(outcome: Outcome, goals: Sequence[Objective]) -> tuple[int, ...]:
+def entries(outcome: Outcome, goals: Sequence[Objective]) -> dict[Entry, int]:
     """Return what plans are compared by: larger is better, first things first.
 
     After each level of work comes what is evicted for it, as in :func:`stages_of`.
@@ -75,17 +92,24 @@ def vector_of(outcome: Outcome, goals: Sequence[Objective]) -> tuple[int, ...]:
     assert levels is not None
     victims = victims_of(outcome)
     last = _last_claims(outcome, victims)
-    out: list[int] = []
+    out: dict[Entry, int] = {}
     for g in goals:
         if isinstance(g, Work):
             for level in levels.order(g.name):
-                out.append(g.measure_at(outcome, level))
+                out[g.name, level] = g.measure_at(outcome, level)
                 mine = {v: ps for v, ps in victims.items() if last.get(v) == level}
-                out += [-e.measure_of(outcome, mine) if mine else 0 for e in EVICTION_COSTS]
+                for e in EVICTION_COSTS:
+                    out[e.name, level] = -e.measure_of(outcome, mine) if mine else 0
+            out[g.name, None] = g.measure(outcome)
         elif not any(g is e for e in EVICTION_COSTS):
             value = g.measure(outcome)
-            out.append(value if g.sense == "max" else -value)
-    return tuple(out)
+            out[g.name, None] = value if g.sense == "max" else -value
+    return out
+
+
+def vector_of(outcome: Outcome, goals: Sequence[Objective]) -> tuple[int, ...]:
+    """Return the entries' values, to be compared lexicographically."""
+    return tuple(entries(outcome, goals).values())
 
 
 def _last_claims(outcome: Outcome, victims: Victims) -> dict[GroupKey, Level]:

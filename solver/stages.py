@@ -29,8 +29,10 @@ class Stage:
     high: int
     weight: int = 1
     """What one unit is worth in the goal's own measure."""
-    work: bool = False
-    """A level of work (and not what it costs)."""
+    level: Level | None = None
+    """Of which level of work, or of what evictions for which; None: of the whole plan."""
+    coarse: bool = False
+    """Measured in coarser units than the goal."""
 
     @property
     def range(self) -> int:
@@ -48,7 +50,8 @@ def stages_of(board: Board, goals: Sequence[Objective]) -> list[Stage]:
         if isinstance(g, Work) and contested:
             weights = weights_of(board.scene, board.levels, g.name)
             for level in board.levels.order(g.name):
-                out.append(_stage(board, g, 1, g.at_level(board, level), weights[level]))
+                terms = g.at_level(board, level)
+                out.append(_stage(board, g, 1, terms, weights[level], level))
                 if claims is not None:
                     out += _prices(board, claims, parts, level)
         elif not (contested and any(g is e for e in EVICTION_COSTS)):
@@ -58,17 +61,23 @@ def stages_of(board: Board, goals: Sequence[Objective]) -> list[Stage]:
 
 
 def _stage(
-    board: Board, goal: Objective, sign: int, terms: Iterable[Term], weight: int = 1
+    board: Board,
+    goal: Objective,
+    sign: int,
+    terms: Iterable[Term],
+    weight: int = 1,
+    level: Level | None = None,
 ) -> Stage:
     signed = goal_of((sign * c, v) for c, v in terms)
     low, high = signed.least(board.upper_), signed.most(board.upper_)
     grain = GRAIN.get(goal.name)
-    if grain is not None and high - low > grain:
+    coarse = grain is not None and high - low > grain
+    if grain is not None and coarse:
         # Coarser units, rounded so that the bound stays on its side.
         by = -(-(high - low) // grain)
         signed = goal_of((c // by if c > 0 else -(-c // by), v) for c, v in terms_of(signed))
         low, high, weight = signed.least(board.upper_), signed.most(board.upper_), weight * by
-    return Stage(goal, signed, low, high, weight, isinstance(goal, Work))
+    return Stage(goal, signed, low, high, weight, level, coarse)
 
 
 class _Claims:
@@ -137,7 +146,7 @@ def _prices(
         terms: list[Term] = []
         for part in mine:
             terms += _gated(board, claims, part, level)
-        out.append(_stage(board, cost, -1, terms))
+        out.append(_stage(board, cost, -1, terms, level=level))
     return out
 
 
