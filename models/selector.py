@@ -4,12 +4,24 @@ Semantics: https://kubernetes.io/docs/concepts/overview/working-with-objects/lab
 operators Gt and Lt compare integers; a node selector term without any requirement matches nothing.
 """
 
+import re
 from collections.abc import Mapping
 
 from .value import Value
 
 IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT, LT = "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"
 OPERATORS = frozenset({IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT, LT})
+
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
+
+
+def integer(text: str) -> int | None:
+    """Read a 64-bit integer of plain digits, as Kubernetes does; None if it is none."""
+    if not _INTEGER.fullmatch(text):
+        return None
+    value = int(text)
+    return value if -(1 << 63) <= value < 1 << 63 else None
 
 
 class Requirement(Value, frozen=True, order=True):
@@ -35,9 +47,8 @@ class Requirement(Value, frozen=True, order=True):
         return False
 
     def _compares(self, value: str) -> bool:
-        try:
-            here, bound = int(value), int(self.values[0])
-        except (ValueError, IndexError):
+        here, bound = integer(value), integer(self.values[0]) if self.values else None
+        if here is None or bound is None:
             return False
         return here > bound if self.operator == GT else here < bound
 

@@ -13,6 +13,7 @@ from ..models import NodeName, Pod, PodKey
 from .api import Tracked
 from .evictable import evictable, given_up
 from .ledger import Matrix
+from .pod_affinity import PodAffinity
 from .scene import Scene
 from .tracker import Mask, Tracker, World
 
@@ -33,9 +34,12 @@ class Field:
     def __init__(self, scene: Scene, room: Matrix, world: World) -> None:
         self.scene = scene
         self.room = room.copy()
-        self._trackers: tuple[Tracker, ...] = tuple(
-            r.track(world) for r in scene.rules if isinstance(r, Tracked)
-        )
+        ties = [r for r in scene.rules if isinstance(r, Tracked)]
+        self._ties = tuple(r.name for r in ties)
+        self._trackers: tuple[Tracker, ...] = tuple(r.track(world) for r in ties)
+        self._company = tuple(isinstance(r, PodAffinity) for r in ties)
+        self.met: frozenset[PodKey] = frozenset()
+        """Pods whose wish for company counts as met."""
         self._steps = 0
         self._together = False
 
@@ -44,11 +48,21 @@ class Field:
         row = self.scene.row(pod)
         asked = np.flatnonzero(row)
         mask: Mask = self.scene.mask(pod) & (self.room[:, asked] >= row[asked]).all(axis=1)
-        for tracker in self._trackers:
-            allowed = tracker.opens(pod) if together else tracker.allows(pod)
+        for tracker, company in zip(self._trackers, self._company, strict=True):
+            met = company and pod.key in self.met
+            allowed = tracker.opens(pod) if together or met else tracker.allows(pod)
             if allowed is not None:
                 mask = mask & allowed
         return mask
+
+    def against(self, pod: Pod, among: Mask) -> dict[str, int]:
+        """Count, by rule, of these nodes those that other pods keep from the pod."""
+        out: dict[str, int] = {}
+        for name, tracker in zip(self._ties, self._trackers, strict=True):
+            allowed = tracker.allows(pod)
+            if allowed is not None and (among & ~allowed).any():
+                out[name] = int((among & ~allowed).sum())
+        return out
 
     def add(self, pod: Pod, node: int, times: int = 1) -> None:
         """Put the pod there (times −1: take it away)."""

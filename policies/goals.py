@@ -23,6 +23,17 @@ PACKING: dict[str, Any] = {
 }
 
 
+OPTIONAL: tuple[Objective, ...] = (
+    Seniority(),
+    Waiting(),
+    MemberOrder(),
+    Wishes(),
+    Stability(),
+    *PACKING.values(),
+)
+"""Goals that can be turned off."""
+
+
 def goals_for(config: Config, extra: tuple[Any, ...] = ()) -> tuple[Objective, ...]:
     """Return the tiers in order; goals of installed packages come before packing."""
     goals: tuple[Objective, ...] = (

@@ -63,12 +63,14 @@ class HostPorts:
         for i in sorted(touched):
             here = [p for p in outcome.pods_by_node.get(i, ()) if p.spec.host_ports]
             for a, b in combinations(here, 2):
-                new = a.key in outcome.places or b.key in outcome.places
+                new = [p for p in (a, b) if p.key in outcome.places]
                 if new and clash(a, b):
                     node = outcome.scene.nodes[i].name
+                    other = b if new[0] is a else a
                     yield Violation(
-                        self.name, f"pod {a.key}", f"its host port is taken by {b.key} on {node}"
-                    )
+                        self.name, f"pod {new[0].key}",
+                        f"its host port is taken by {other.key} on {node}",
+                    )  # fmt: skip
 
     def constrain(self, board: "Board") -> None:
         shapes = [s for s in board.shapes if s.sample.spec.host_ports]

@@ -6,6 +6,7 @@ Semantics as kube-scheduler's NodeUnschedulable, NodeAffinity, NodeName and Tain
 from dataclasses import dataclass
 
 from ..models import Node, Reason, Taint, Toleration
+from ..models.selector import GT, LT, integer
 from .api import NodeFeatures
 from .podset import PodSet
 
@@ -21,6 +22,12 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
         return False
     if toleration.operator == "Exists":
         return True
+    if toleration.operator in (GT, LT):
+        # The taint's number is compared with the toleration's (Kubernetes 1.35).
+        here, bound = integer(taint.value), integer(toleration.value)
+        if here is None or bound is None:
+            return False
+        return here > bound if toleration.operator == GT else here < bound
     return bool(toleration.key) and toleration.value == taint.value
 
 

@@ -17,7 +17,7 @@ from .outcome import Outcome
 from .tracker import Counter, Mask, World
 
 if TYPE_CHECKING:
-    from .board import Board, Shape, Var
+    from .board import Board, Shape, Term, Unit, Var
 
 
 def matches_all(terms: Iterable[PodTerm], pod: Pod) -> bool:
@@ -132,8 +132,10 @@ class PodAffinity:
                 for key in repels(a, b):
                     here = nodes[i].labels.get(key)
                     if here is not None and here == nodes[j].labels.get(key):
+                        new, other = (a, b) if a.key in outcome.places else (b, a)
+                        does = "does not bear" if new is a else "is not borne by"
                         yield Violation(
-                            self.name, f"pod {a.key}", f"does not bear {b.key} in {key} {here}"
+                            self.name, f"pod {new.key}", f"{does} {other.key} in {key} {here}"
                         )
                         break
 
@@ -143,16 +145,19 @@ class PodAffinity:
             terms = p.spec.affinity
             if not terms:
                 continue
+            keys = sorted({t.topology_key for t in terms})
             peers = [
-                (q, j) for q, j in outcome.standing_pods if q.key != p.key and matches_all(terms, q)
+                nodes[j].labels
+                for q, j in outcome.standing_pods
+                if q.key != p.key and matches_all(terms, q)
             ]
-            if not peers and matches_all(terms, p):
-                continue  # the first of its kind
-            for key in sorted({t.topology_key for t in terms}):
+            seen = any(k in labels for labels in peers for k in keys)
+            first = not seen and matches_all(terms, p)
+            for key in keys:
                 here = nodes[i].labels.get(key)
                 if here is None:
                     yield Violation(self.name, f"pod {p.key}", f"{nodes[i].name} has no {key}")
-                elif all(nodes[j].labels.get(key) != here for _, j in peers):
+                elif not first and all(labels.get(key) != here for labels in peers):
                     yield Violation(self.name, f"pod {p.key}", f"has no peer in {key} {here}")
 
     def constrain(self, board: "Board") -> None:
@@ -194,15 +199,22 @@ class PodAffinity:
             board.at_most([(1, here_a), (1, here_b)], 1, self.name, f"{a.label} {b.label}")
 
     def _together(self, board: "Board", s: "Shape") -> None:
-        """Each used domain holds another pod that matches; or the pod is the only one there is."""
+        """Each used domain holds another pod that matches; or the pod is the first of its kind."""
         terms = s.sample.spec.affinity
-        standing = [i for p, i in board.world.present if matches_all(terms, p)]
+        leaving = {p.key for u in board.units for p in u.pods}
+        peers = _Peers(
+            tuple(
+                i for p, i in board.world.present if p.key not in leaving and matches_all(terms, p)
+            ),
+            tuple(u for u in board.units if matches_all(terms, u.sample)),
+            tuple(t for t in board.shapes if matches_all(terms, t.sample)),
+        )
         own = matches_all(terms, s.sample)
-        peers = [t for t in board.shapes if matches_all(terms, t.sample)]
+        first = self._first(board, s, peers) if own else None
         for key in sorted({t.topology_key for t in terms}):
             numbers, _ = board.world.domains(key)
-            held = {int(numbers[i]) for i in standing}
-            by_domain = [board.cells_by_domain(t, numbers) for t in peers]
+            held = {int(numbers[i]) for i in peers.nodes}
+            by_domain = [board.cells_by_domain(t, numbers) for t in peers.shapes]
             for domain, cells in board.cells_by_domain(s, numbers).items():
                 about = f"{s.label} {key} {domain}"
                 if domain < 0:
@@ -210,22 +222,45 @@ class PodAffinity:
                 elif domain not in held:
                     here = board.present(s, key, domain, cells)
                     support = [(-1, v) for of in by_domain for v in of.get(domain, ())]
-                    if own and not standing:
-                        support.append((-1, self._only_one(board, s, peers)))
-                    board.at_most([(2 if own else 1, here), *support], 0, self.name, about)
+                    stay = [u for u in peers.units if u.node >= 0 and numbers[u.node] == domain]
+                    support += [(1, board.lost(u)) for u in stay]
+                    if first is not None:
+                        support.append((-1, first))
+                    board.at_most(
+                        [(2 if own else 1, here), *support],
+                        sum(len(u.pods) for u in stay), self.name, about,
+                    )  # fmt: skip
 
     @staticmethod
-    def _only_one(board: "Board", s: "Shape", peers: "list[Shape]") -> "Var":
-        """1 only where at most one pod matches the shape's terms anywhere."""
+    def _first(board: "Board", s: "Shape", peers: "_Peers") -> "Var | None":
+        """1 only where at most one pod that matches the shape's terms stands in any domain."""
         terms = s.sample.spec.affinity
+        keyed = np.zeros(len(board.world.nodes), dtype=np.bool_)
+        for t in terms:
+            keyed |= board.world.domains(t.topology_key)[0] >= 0
+        if any(keyed[i] for i in peers.nodes):
+            return None
         memo = ("only one", board.number(terms))
         known = memo in board.answers
         only = board.flag(memo)
         if not known:
             board.answers[memo] = only
-            cells = [v for t in peers for _, v in board.cells(t)]
-            top = sum(board.upper(v) for v in cells)
+            cells = [v for t in peers.shapes for c, v in board.cells(t) if keyed[c.nodes[0]]]
+            stay = [u for u in peers.units if u.node >= 0 and keyed[u.node]]
+            there = sum(len(u.pods) for u in stay)
+            top = sum(board.upper(v) for v in cells) + there
+            placed: list[Term] = [(1, v) for v in cells]
+            left: list[Term] = [(-1, board.lost(u)) for u in stay]
             board.at_most(
-                [*((1, v) for v in cells), (top, only)], 1 + top, PodAffinity().name, s.label
+                [*placed, *left, (top, only)], 1 + top - there, PodAffinity().name, s.label
             )
         return only
+
+
+@dataclass(frozen=True, slots=True)
+class _Peers:
+    """What matches a shape's terms: pods that stay, where they are; victims' pods; other shapes."""
+
+    nodes: tuple[int, ...]
+    units: "tuple[Unit, ...]"
+    shapes: "tuple[Shape, ...]"

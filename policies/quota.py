@@ -133,16 +133,20 @@ class Quota:
                 new = self._new(board, types, r)
                 freed: list[Term] = [(-u.row[r], board.lost(u)) for u in units if u.row[r]]
                 about = f"{q} {scene.ledger.resources[r]}"
-                room = most - use[q][r]
-                if room >= 0:
-                    board.at_most([*new, *freed], room, self.name, about)
-                elif new:
-                    # Above its limit already: nothing has to go, but what starts has to fit.
-                    used = board.flag(("above", q, r))
-                    for _, x in new:
-                        board.at_most([(1, x), (-board.upper(x), used)], 0, self.name, about)
-                    board.at_most([*new, *freed], room, self.name, about, given=[used])
+                self._starts_within(board, new, freed, most - use[q][r], about)
             self._dues(board, q, limits, types)
+
+    def _starts_within(
+        self, board: "Board", new: "list[Term]", freed: "list[Term]", room: int, about: str
+    ) -> None:
+        """What starts fits into the room and what is freed; without a start nothing has to go."""
+        if room >= 0:
+            board.at_most([*new, *freed], room, self.name, about)
+        elif new:
+            used = board.flag(("above", about))
+            for _, x in new:
+                board.at_most([(1, x), (-board.upper(x), used)], 0, self.name, about)
+            board.at_most([*new, *freed], room, self.name, about, given=[used])
 
     @staticmethod
     def _new(board: "Board", types: "list[GroupType]", r: int) -> "list[Term]":
@@ -169,7 +173,7 @@ class Quota:
             ]  # fmt: skip
             about = f"{q} due of {board.scene.ledger.resources[r]}"
             if new:
-                board.at_most([*new, *freed], max(0, due - use[r]), self.name, about)
+                self._starts_within(board, new, freed, due - use[r], about)
 
 
 def _show(scene: Scene, r: int, value: int) -> str:

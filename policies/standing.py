@@ -10,13 +10,14 @@ from functools import cached_property
 from typing import Literal
 from weakref import WeakKeyDictionary
 
-from ..models import UNLIMITED, Group, GroupKey, NodeName, Pod, PodKey, QueueName
+from ..models import UNLIMITED, Group, GroupKey, NodeName, Pod, PodKey, PodState, PodTerm, QueueName
 from .evictable import evictable, given_up
 from .fitting import Field, emptied, is_tied
 from .holds import holds
 from .ledger import Matrix
 from .limits import Limits, limits_of
 from .members import Item, Kind, Members, Standing
+from .pod_affinity import matches_all
 from .scene import Scene
 from .waterfill import water_fill
 
@@ -247,8 +248,10 @@ def _could_run(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:
     field = emptied(scene)
     memo: dict[object, tuple[int, ...]] = {}
     out: dict[GroupKey, tuple[Pod, ...]] = {}
+    company = _Company(scene)
     for m in scene.roster.values():
         out[m.key] = ()
+        field.met = company.met(m)
         if m.running and m.pending:
             with_own = _with_running(scene, field, m)
             if next(iter(holds(scene, m.key)), None) is None:
@@ -270,6 +273,29 @@ def _could_run(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:
             memo[key] = tuple(i for i, p in enumerate(m.pending) if p.key in kept)
         out[m.key] = tuple(m.pending[i] for i in memo[key])
     return out
+
+
+class _Company:
+    """Whose wish for company other groups or foreign pods could meet: that counts as met."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._there = [
+            p
+            for p in scene.snapshot.pods
+            if (p.state is PodState.RUNNING or (p.ours and p.state is PodState.PENDING))
+            and not (p.group is not None and given_up(scene, scene.roster[p.group]))
+        ]
+        self._who: dict[tuple[PodTerm, ...], frozenset[GroupKey | None]] = {}
+
+    def met(self, m: Members) -> frozenset[PodKey]:
+        return frozenset(
+            p.key for p in m.pending if p.spec.affinity and self._others(p.spec.affinity) - {m.key}
+        )
+
+    def _others(self, terms: tuple[PodTerm, ...]) -> frozenset[GroupKey | None]:
+        if terms not in self._who:
+            self._who[terms] = frozenset(p.group for p in self._there if matches_all(terms, p))
+        return self._who[terms]
 
 
 def _with_running(scene: Scene, field: Field, m: Members) -> list[tuple[Pod, int]]:

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from ..models import GroupKey, Pod, Reason
+from ..policies.exchange import room_of
 from ..policies.fitting import Field, emptied
 from ..policies.holds import holds
-from ..policies.ledger import Matrix
 from ..policies.members import Members, Standing
 from ..policies.outcome import Outcome
 from ..policies.standing import standing_of
@@ -30,9 +30,11 @@ def reasons_for(outcome: Outcome, key: GroupKey) -> Iterable[Reason]:
     if not wanted:
         gates = sorted({g for p in m.gated for g in p.gates})
         return [Reason("gates", f"group {key}", f"waits for scheduling gates: {', '.join(gates)}")]
-    return [*_quota(outcome, m, wanted), *_nodes(outcome, m, wanted, elastic)] or [
-        Reason("order", f"group {key}", "other work comes first")
-    ]
+    quota = list(_quota(outcome, m, wanted))
+    found = [*quota, *_nodes(outcome, m, wanted, elastic)]
+    if not found and m.standing is not Standing.WHOLE:
+        return [Reason("order", f"group {key}", "room is kept for work that comes before it")]
+    return found or [Reason("order", f"group {key}", "other work comes first")]
 
 
 def _quota(outcome: Outcome, m: Members, pods: list[Pod]) -> Iterable[Reason]:
@@ -69,69 +71,60 @@ def _quota(outcome: Outcome, m: Members, pods: list[Pod]) -> Iterable[Reason]:
 
 
 def _nodes(outcome: Outcome, m: Members, pods: list[Pod], elastic: bool) -> Iterable[Reason]:
+    """Say what nodes lack: after the plan, or at all."""
     scene = outcome.scene
-    room = scene.room_later.copy()
-    for p, i in scene.holders:
-        if p.key in outcome.evicted:
-            room[i] = room[i] + scene.row(p)
-    for p, i in outcome.new_pods:
-        room[i] = room[i] - scene.row(p)
-    world = scene.world(outcome.evicted)
-    world.present.extend(outcome.new_pods)
-    field = Field(scene, room, world)
-    fitting = _most_that_fit(field, pods)
-    need = len(pods)
-    what = "one more member" if elastic else f"{fitting} of {need} members"
-    sample = next((p for p in pods if not field.candidates(p).any()), pods[0])
-    words = _why_not(outcome, sample, room)
-    ever = standing_of(scene).could_run[m.key]
-    if not ever:
-        alone = _most_that_fit(emptied(scene), pods)
+    if not standing_of(scene).could_run[m.key]:
+        fitting, words = _most_that_fit(emptied(scene), pods)
         yield Reason(
             "capacity", f"group {m.key}",
             f"cannot run on this cluster even when it is empty of work that may be evicted: "
-            f"{alone} of {need} members would fit; {words}",
+            f"{fitting} of {len(pods)} members would fit; {words}",
         )  # fmt: skip
-    elif fitting < need or elastic:
-        fit = "no node takes one more member" if elastic else f"{what} would fit"
+        return
+    world = scene.world(outcome.evicted)
+    world.present.extend(outcome.new_pods)
+    fitting, words = _most_that_fit(Field(scene, room_of(outcome), world), pods)
+    if fitting < len(pods):
+        fit = f"{fitting} of {len(pods)} members would fit"
+        if elastic:
+            fit = "no node takes one more member"
         yield Reason("capacity", f"group {m.key}", f"{fit}; {words}")
-    elif m.standing is not Standing.WHOLE:
-        yield Reason("order", f"group {m.key}", "room is kept for work that comes before it")
 
 
-def _most_that_fit(field: Field, pods: list[Pod]) -> int:
-    placed: list[tuple[Pod, int]] = []
+def _most_that_fit(field: Field, pods: list[Pod]) -> tuple[int, str]:
+    """Place one pod after the other; return how many fit, and why the first that does not."""
+    fitting, words = 0, ""
     for p in pods:
         spots = field.candidates(p)
         if spots.any():
-            i = int(spots.argmax())
-            field.add(p, i)
-            placed.append((p, i))
-    for p, i in placed:
-        field.add(p, i, -1)
-    return len(placed)
+            field.add(p, int(spots.argmax()))
+            fitting += 1
+        elif not words:
+            words = _why_not(field, p)
+    return fitting, words or "not together with what has to be kept"
 
 
-def _why_not(outcome: Outcome, pod: Pod, room: Matrix) -> str:
-    """Count nodes by what stands against the pod: filters first, then the scarce resources."""
-    scene = outcome.scene
+def _why_not(field: Field, pod: Pod) -> str:
+    """Count nodes by what stands against the pod: filters, then scarce resources, then pods there."""
+    scene = field.scene
     counts: list[tuple[int, str]] = []
     for rule, reasons in scene.refusals(pod).items():
         same: dict[str, int] = {}
         for r in reasons:
             same[r.message] = same.get(r.message, 0) + 1
-        message, n = max(same.items(), key=lambda t: (t[1], t[0]))
+        message, _ = max(same.items(), key=lambda t: (t[1], t[0]))
         more = "" if len(same) == 1 else f" and {len(same) - 1} other reasons"
         counts.append((len(reasons), f"{rule}: {message}{more}"))
-        del n
     mask = scene.mask(pod)
     row = scene.row(pod)
+    roomy = mask.copy()
     for r in np.flatnonzero(row):
-        n = int((mask & (room[:, r] < row[r])).sum())
+        short = field.room[:, r] < row[r]
+        n = int((mask & short).sum())
+        roomy &= ~short
         if n:
             counts.append((n, f"too little {scene.ledger.resources[r]}"))
-    if not counts:
-        return "ports, affinity or spread of other pods stand against it"
+    counts += [(n, f"{rule}: other pods there") for rule, n in field.against(pod, roomy).items()]
     total = len(scene.nodes)
     counts.sort(reverse=True)
     return "; ".join(f"{n} of {total} nodes: {why}" for n, why in counts[:4])

@@ -8,7 +8,7 @@ it meets it itself, as kube-scheduler has it.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from apportion.models import Node, Pod, PodTerm, SpreadConstraint
+from apportion.models import Node, Pod, PodState, PodTerm, SpreadConstraint
 from oracle.amount import minus, plus
 from oracle.cluster import CORDON, Cluster, bears, refusal, selects, tolerates
 
@@ -19,8 +19,16 @@ def admits(pod: Pod, node: Node) -> bool:
     return node.ready and not cordoned and tolerates(pod, node)
 
 
-def place_problems(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> Iterator[str]:
-    """Say which rules of nodes the pods started at ``places`` break once ``gone`` is gone."""
+def place_problems(
+    c: Cluster,
+    places: Mapping[int, int],
+    gone: AbstractSet[int],
+    met: AbstractSet[int] = frozenset(),
+) -> Iterator[str]:
+    """Say which rules of nodes the pods started at ``places`` break once ``gone`` is gone.
+
+    The wish for company of those in ``met`` counts as met.
+    """
     for i, n in places.items():
         if n not in c.allowed.get(i, ()):
             why = refusal(c.pods[i], c.nodes[n])
@@ -28,7 +36,7 @@ def place_problems(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]
                 yield f"{why}: pod {c.pods[i].key} on {c.nodes[n].name}"
     yield from _capacity(c, places, gone)
     if c.social:
-        yield from _company(c, places, gone)
+        yield from _company(c, places, gone, met)
 
 
 def _capacity(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> Iterator[str]:
@@ -42,14 +50,16 @@ def _capacity(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> 
                 yield f"capacity: {name} of {c.nodes[n].name}: {after[r]} > {c.allocatable[n][r]}"
 
 
-def _company(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> Iterator[str]:
+def _company(
+    c: Cluster, places: Mapping[int, int], gone: AbstractSet[int], met: AbstractSet[int]
+) -> Iterator[str]:
     there = {i: c.node_of[i] for i in c.sitting if i not in gone} | dict(places)
     for i, n in places.items():
         pod, node = c.pods[i], c.nodes[n].name
         for j, m in there.items():
             if (i in c.wary or j in c.wary) and j != i and clashes(c, i, n, j, m):
                 yield f"host port or anti-affinity: {pod.key} and {c.pods[j].key} on {node}"
-        if pod.spec.affinity and not _has_company(c, i, n, there):
+        if pod.spec.affinity and not _has_company(c, i, n, there, i in met):
             yield f"affinity: {pod.key} on {node}"
         for constraint in pod.spec.spread:
             if constraint.hard and not _is_spread(c, i, n, constraint, there):
@@ -76,10 +86,28 @@ def _same_domain(c: Cluster, key: str, n: int, m: int) -> bool:
     return here is not None and here == c.nodes[m].labels.get(key)
 
 
-def _has_company(c: Cluster, i: int, n: int, there: Mapping[int, int]) -> bool:
+def could_be_met(c: Cluster, g: int) -> frozenset[int]:
+    """Return the group's waiting pods whose company others run or could start."""
+    leaving = c.given_up(frozenset())
+    others = [
+        p
+        for j, p in enumerate(c.pods)
+        if c.group_of[j] != g
+        and j not in leaving
+        and (p.state is PodState.RUNNING or (p.ours and p.state is PodState.PENDING))
+    ]
+    asking = [i for i in c.pending[g] if c.pods[i].spec.affinity]
+    return frozenset(
+        i for i in asking if any(_matches_all(c.pods[i].spec.affinity, p) for p in others)
+    )
+
+
+def _has_company(c: Cluster, i: int, n: int, there: Mapping[int, int], met: bool) -> bool:
     pod, terms = c.pods[i], c.pods[i].spec.affinity
     if any(t.topology_key not in c.nodes[n].labels for t in terms):
         return False
+    if met:
+        return True
     fitting = [m for j, m in there.items() if j != i and _matches_all(terms, c.pods[j])]
     if all(any(_same_domain(c, t.topology_key, n, m) for m in fitting) for t in terms):
         return True
@@ -156,11 +184,15 @@ def spots(
 
 
 def can_be_placed(
-    c: Cluster, pods: Sequence[int], gone: AbstractSet[int], fixed: Mapping[int, int] | None = None
+    c: Cluster,
+    pods: Sequence[int],
+    gone: AbstractSet[int],
+    fixed: Mapping[int, int] | None = None,
+    met: AbstractSet[int] = frozenset(),
 ) -> bool:
     """Say whether the pods can be placed together by every rule of nodes."""
     fixed = fixed or {}
     for out in spots(c, pods, gone, fixed):
-        if not c.social or next(place_problems(c, {**fixed, **out}, gone), None) is None:
+        if not c.social or next(place_problems(c, {**fixed, **out}, gone, met), None) is None:
             return True
     return False

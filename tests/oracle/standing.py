@@ -24,7 +24,7 @@ from apportion.models import UNLIMITED, Config, Snapshot
 from oracle.amount import Vec, minus, plus
 from oracle.cluster import ROOT, Cluster
 from oracle.items import Item, Name, items_of, leaf_order
-from oracle.placing import can_be_placed
+from oracle.placing import can_be_placed, could_be_met
 
 Fill = Fraction | float
 Measure = Sequence[int]
@@ -200,7 +200,7 @@ class Standing:
                 return False
             if self.beyond_deserved(q, kept, pods):
                 return False
-        return can_be_placed(c, pods, gone)
+        return can_be_placed(c, pods, gone, met=could_be_met(c, g))
 
     def beyond_deserved(self, q: int, kept: frozenset[int], started: Collection[int]) -> list[str]:
         """Say in which resources non-preemptible work that starts in q goes beyond ``deserved``."""

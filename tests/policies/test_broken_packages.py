@@ -24,7 +24,6 @@ BROKEN = [
 ]
 
 
-@pytest.mark.xfail(strict=True, reason="what an entry point raises is reported as a bug of ours")
 @pytest.mark.parametrize(("text", "target"), BROKEN)
 @pytest.mark.parametrize("command", ["rules", "plan"])
 def test_a_broken_package_is_one_clear_sentence(
@@ -48,7 +47,6 @@ def test_a_broken_package_is_one_clear_sentence(
     assert "quiet_days" in err
 
 
-@pytest.mark.xfail(strict=True, reason="of two packages with one rule name one wins silently")
 def test_two_packages_with_one_name_are_one_clear_sentence(install: Install, cli: Cli) -> None:
     install("quiet_days", NO_FRIDAYS, no_fridays="quiet_days:NoFridays")
     install("silent_days", NO_FRIDAYS, no_fridays="silent_days:NoFridays")
@@ -60,7 +58,6 @@ def test_two_packages_with_one_name_are_one_clear_sentence(install: Install, cli
     assert "no-fridays" in err
 
 
-@pytest.mark.xfail(strict=True, reason="an installed rule replaces a built-in one silently")
 @pytest.mark.parametrize("name", sorted(ALWAYS_ON))
 def test_no_package_takes_the_place_of_a_built_in_rule(name: str, install: Install) -> None:
     install("quiet_days", NO_FRIDAYS, **{name: "quiet_days:NoFridays"})
@@ -69,9 +66,6 @@ def test_no_package_takes_the_place_of_a_built_in_rule(name: str, install: Insta
         rules_for(Config())
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a rule is turned off by its entry point, and reports under its own name"
-)
 def test_a_rule_reports_under_the_name_by_which_it_is_turned_off(install: Install) -> None:
     install("quiet_days", NO_FRIDAYS, weekend="quiet_days:NoFridays")
 

@@ -108,7 +108,7 @@ def test_a_group_that_does_not_fit_is_held_with_what_is_short(solve: Solve) -> N
     [reason] = reasons(plan, "g")
     assert (reason.rule, reason.about) == ("capacity", "group x/g")
     assert "1 of 2 members would fit" in reason.message
-    assert "1 of 2 nodes: too little cpu" in reason.message
+    assert "2 of 2 nodes: too little cpu" in reason.message
 
 
 def test_who_waits_for_room_is_nominated_and_who_has_room_is_bound(solve: Solve) -> None:

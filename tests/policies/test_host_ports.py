@@ -105,7 +105,6 @@ def test_an_evicted_pod_leaves_its_port() -> None:
     assert accepts(PORTS, after(claimed(1)))
 
 
-@pytest.mark.xfail(strict=True, reason="of a running and a starting pod the running one is blamed")
 def test_the_pod_that_starts_is_the_one_that_clashes() -> None:
     outcome = after(claimed(1), "g0@n1")
 
@@ -133,5 +132,5 @@ def test_pods_with_one_port_go_to_as_many_nodes(solve: Solve) -> None:
     [reason] = reasons(plan, "g")
     assert (reason.rule, reason.about) == ("capacity", "group x/g")
     assert reason.message == (
-        "no node takes one more member; ports, affinity or spread of other pods stand against it"
+        "no node takes one more member; 2 of 2 nodes: host-ports: other pods there"
     )

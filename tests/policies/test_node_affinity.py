@@ -68,11 +68,6 @@ def test_each_operator(key: str, operator: str, values: list[str], want: bool) -
     assert matches(labels((key, operator, values))) is want
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="labels are read by int(), which takes underscores and any number of digits: "
-    "kube-scheduler reads 64-bit integers of plain digits",
-)
 @pytest.mark.parametrize("value", ["1_0", "99999999999999999999"])
 def test_only_plain_64_bit_integers_are_compared(value: str) -> None:
     assert not matches(labels(("gpus", "Gt", ["1"])), on={"gpus": value})

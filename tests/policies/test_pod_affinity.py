@@ -124,14 +124,10 @@ def test_one_that_does_not_match_its_own_terms_is_no_first() -> None:
     assert refuses(AFFINITY, after(world, "g0@a1"), "pod x/g0")
 
 
-@pytest.mark.xfail(strict=True, reason="the first of its kind is not asked for the label")
 def test_the_first_of_its_kind_too_needs_a_node_with_the_label() -> None:
     assert refuses(AFFINITY, after(zoned(own_kind()), "g0@none"), "pod x/g0", "none has no zone")
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a peer on a node without the label keeps others from being the first"
-)
 def test_peers_outside_of_all_domains_do_not_count() -> None:
     outside = Members("old", "q", on=["none"], pod={"labels": {"app": "g"}})
 
@@ -156,23 +152,10 @@ def test_a_gang_that_keeps_together_stays_in_one_zone(solve: Solve) -> None:
     "company",
     [
         pytest.param({"on": ["a1"], "preemptable": False}, id="that stays in any case"),
-        pytest.param(
-            {"on": ["a1"]}, id="that might be evicted",
-            marks=pytest.mark.xfail(
-                strict=True,
-                reason="what could run is tried on a cluster without work that may be evicted: "
-                "there is no company there, and the group is held for good",
-            ),
-        ),
-        pytest.param(
-            {"waiting": 1}, id="that starts in the same plan",
-            marks=pytest.mark.xfail(
-                strict=True,
-                reason="what could run is tried alone: without the company, which waits as well",
-            ),
-        ),
+        pytest.param({"on": ["a1"]}, id="that might be evicted"),
+        pytest.param({"waiting": 1}, id="that starts in the same plan"),
     ],
-)  # fmt: skip
+)
 def test_a_pod_that_asks_for_company_goes_there(company: dict[str, Any], solve: Solve) -> None:
     world = zoned(
         Members("peer", "q", **company), Members("g", "q", waiting=1, spec=near(term("peer")))
@@ -181,9 +164,6 @@ def test_a_pod_that_asks_for_company_goes_there(company: dict[str, Any], solve: 
     assert "g0" in placed(solve(world))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="its rows count company that the plan itself evicts, so that it fails"
-)
 def test_the_solver_does_not_count_on_company_that_it_evicts(solve: Solve) -> None:
     world = snapshot(
         *nodes("n1", cpu=1),

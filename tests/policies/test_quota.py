@@ -149,10 +149,6 @@ def test_the_due_of_every_ancestor_that_names_the_resource_holds() -> None:
     assert refuses(QUOTA, after(world, "g0@n1 g1@n1"), "queue up", "due is 1")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="above the due the rows let start as much as is given up: the solver's plan is refused",
-)
 def test_work_that_is_given_up_frees_no_more_than_the_due_leaves(solve: Solve) -> None:
     """Five cores are in use, three are given up: of the due of three one is left for two groups."""
     world = snapshot(
@@ -215,9 +211,6 @@ def test_a_full_queue_is_said_with_use_limit_and_what_is_asked_for(solve: Solve)
     assert reason.message == "queue q is at 2 of its limit of 3 cpu; 2 more are asked for"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="nothing comes before the group, yet room is said to be kept for that"
-)
 def test_a_full_queue_is_the_only_reason(solve: Solve) -> None:
     assert [r.rule for r in reasons(solve(full()), "g")] == ["quota"]
 
