@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from pydantic import AfterValidator, Field
 
 from ..models import Config, InputError, QueueShare, TierSettings, Warned
-from ..models.config import Engine, Packing, Within
+from ..models.config import Engine, Evictions, Packing, Within
 from ..models.quantity import parse
 from .durations import duration_ms
 from .files import Document, documents
@@ -92,6 +92,7 @@ class Settings(Strict):
     budget: Budget | None = None
     seed: int | None = Field(default=None, ge=0, le=2**31 - 1)
     deterministic: bool | None = None
+    evictions: Evictions | None = None
     engine: Engine | None = None
     workers: int | None = Field(default=None, ge=1, le=64)
     memory_limit: Memory | None = None
@@ -115,8 +116,8 @@ class Settings(Strict):
             "queues": None if self.queues is None else _queues(self.queues),
         }
         for name in (
-            "seed", "deterministic", "engine", "workers", "options", "literal_deserved",
-            "priority_everywhere",
+            "seed", "deterministic", "evictions", "engine", "workers", "options",
+            "literal_deserved", "priority_everywhere",
         ):  # fmt: skip
             out[name] = getattr(self, name)
         if self.tiers is not None:

@@ -94,15 +94,14 @@ class _Reader:
                 self.warn("actions", f"{name} {_NOTHING}")
         inside = {"preempt", "gangpreempt"} & set(self._acts)
         across = {"reclaim", "gangreclaim"} & set(self._acts)
-        if not inside and not across:
+        if not across:
+            self.changes["evictions"] = "queue" if inside else "none"
+        elif not inside:
             self.warn(
                 "actions",
-                "names no action that evicts; evictions cannot be turned off here, so plans may "
-                "still hold evictions",
+                "names no action that preempts; inside a queue, lower priority makes room here "
+                "wherever queues reclaim from each other",
             )
-        elif not inside or not across:
-            gone = "reclaim between queues" if inside else "preemption inside a queue"
-            self.warn("actions", f"leaves out {gone}, which cannot be turned off alone here")
 
     # Plugins
 

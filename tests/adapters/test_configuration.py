@@ -50,7 +50,7 @@ def test_every_setting_reaches_the_config(tmp_path: Path) -> None:
         tmp_path,
         {
             **HEAD, "metadata": {"name": "ours"}, "budget": "2s", "seed": 3, "deterministic": True,
-            "engine": "greedy", "workers": 1, "memoryLimit": "2Gi", "off": ["taints"],
+            "evictions": "queue", "engine": "greedy", "workers": 1, "memoryLimit": "2Gi", "off": ["taints"],
             "options": {"gang": {}}, "tiers": {"slices": 4, "packing": "fragmentation"},
             "queues": {
                 "q": {
@@ -65,8 +65,8 @@ def test_every_setting_reaches_the_config(tmp_path: Path) -> None:
 
     assert warnings == ()
     assert config == Config(
-        budget_ms=2000, seed=3, deterministic=True, engine="greedy", workers=1,
-        memory_limit_mib=2048, off=("taints",), options={"gang": {}},
+        budget_ms=2000, seed=3, deterministic=True, evictions="queue", engine="greedy",
+        workers=1, memory_limit_mib=2048, off=("taints",), options={"gang": {}},
         tiers=TierSettings(slices=4, packing="fragmentation"),
         queues={
             "q": QueueShare(
@@ -102,6 +102,7 @@ def test_settings_are_laid_over_each_other(tmp_path: Path) -> None:
         ({"budget": 5}, "budget", "quotes"),
         ({"seed": -1}, "seed", "0"),
         ({"deterministic": "yes"}, "deterministic", "true or false"),
+        ({"evictions": "some"}, "evictions", "queue"),
         ({"engine": "quantum"}, "engine", "greedy"),
         ({"workers": 0}, "workers", "1"),
         ({"memoryLimit": "1Mi"}, "memoryLimit", "512Mi"),
@@ -159,7 +160,7 @@ def test_what_is_no_configuration_is_refused_in_one_sentence(tmp_path: Path, tex
 # Volcano's
 
 
-def plugins(*given: Any, actions: str = "enqueue, allocate, backfill, preempt, reclaim") -> Any:
+def plugins(*given: Any, actions: str | None = "enqueue, allocate, backfill, preempt, reclaim") -> Any:
     listed = [{"name": p} if isinstance(p, str) else p for p in given]
     both = [{"name": "priority"}, {"name": "gang"}, {"name": "overcommit"}]
     return {"actions": actions, "tiers": [{"plugins": [*both, *listed]}]}
@@ -172,8 +173,28 @@ def test_volcanos_default_file_has_a_counterpart_but_for_what_is_said(tmp_path: 
 
     config, _ = read(tmp_path, conf)
 
-    assert config == Config(tiers=TierSettings(packing="spread"))
-    assert list(warned(tmp_path, conf)) == ["actions"]
+    assert config == Config(evictions="none", tiers=TierSettings(packing="spread"))
+    assert warned(tmp_path, conf) == {}
+
+
+@pytest.mark.parametrize(
+    ("actions", "want"),
+    [
+        (None, "none"),
+        ("", "none"),
+        ("enqueue, allocate, backfill", "none"),
+        ("enqueue, allocate, preempt, backfill", "queue"),
+        ("allocate, gangpreempt", "queue"),
+        ("allocate, reclaim", "all"),
+        ("allocate, gangreclaim", "all"),
+        ("enqueue, allocate, backfill, reclaim, preempt", "all"),
+        ("allocate, gangreclaim, gangpreempt", "all"),
+    ],
+)
+def test_volcanos_actions_say_whose_work_makes_room(
+    tmp_path: Path, actions: str | None, want: str
+) -> None:
+    assert read(tmp_path, plugins(actions=actions))[0].evictions == want
 
 
 def test_config_map_is_read_as_the_file_in_it(tmp_path: Path) -> None:
@@ -228,9 +249,7 @@ def test_volcanos_plugin_becomes_our_setting(
     ("conf", "path", "says"),
     [
         (plugins(actions="allocate, shuffle, preempt, reclaim"), "actions", "shuffle"),
-        (plugins(actions="allocate"), "actions", "no action that evicts"),
-        (plugins(actions="allocate, preempt"), "actions", "reclaim between queues"),
-        (plugins(actions="allocate, gangreclaim"), "actions", "preemption inside a queue"),
+        (plugins(actions="allocate, gangreclaim"), "actions", "no action that preempts"),
         (plugins("sla"), "tiers[0].plugins[3]", "sla"),
         (plugins("proportion"), "tiers[0].plugins[3]", "weights"),
         (plugins("something-new"), "tiers[0].plugins[3]", "something-new"),
