@@ -152,7 +152,7 @@ def _scenario_case(document: Document, others: Sequence[Document], asked: Asked)
     options = _options(asked, scenario)
     inside = [
         Document(document.source, i, data)
-        for i, data in enumerate(objects_of(scenario, options.scheduler_names[0]))
+        for i, data in enumerate(objects_of(scenario, options.scheduler_names[0], named(document)))
     ]
     beside = list(documents([str(Path(folder, f)) for f in scenario.cluster.files]))
     return Case(snapshot_from([*inside, *beside, *others], options), config, scenario, title)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .paths import below
+
 _HOLE = re.compile(r"\{([^{}]*)\}")
 _OPERATIONS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
@@ -28,14 +30,31 @@ def filled(pattern: str, i: int) -> str:
     return _HOLE.sub(lambda hole: str(_value(hole[1], i)), pattern)
 
 
-def filled_in(value: Any, i: int) -> Any:
-    """Return plain data with the patterns in all its texts filled; keys stay as they are."""
+class PatternError(ValueError):
+    """A pattern that has no value at one of its numbers, and where it stands."""
+
+    def __init__(self, path: str, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+def filled_in(value: Any, i: int, path: str = "") -> Any:
+    """Return plain data with the patterns in all its texts filled; keys stay as they are.
+
+    Raises
+    ------
+    PatternError
+        With the path of the text, below the one that is given.
+    """
     if isinstance(value, str):
-        return filled(value, i)
+        try:
+            return filled(value, i)
+        except ValueError as e:
+            raise PatternError(path, f"at i = {i}: {e}") from None
     if isinstance(value, dict):
-        return {k: filled_in(v, i) for k, v in value.items()}
+        return {k: filled_in(v, i, below(path, str(k))) for k, v in value.items()}
     if isinstance(value, list):
-        return [filled_in(v, i) for v in value]
+        return [filled_in(v, i, below(path, n)) for n, v in enumerate(value)]
     return value
 
 

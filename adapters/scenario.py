@@ -263,7 +263,8 @@ def scenario_of(document: Document) -> Scenario:
         if key in data:
             del data[key]
             faults.append((key, what))
-    for i, group in enumerate(data.get("groups") or []):
+    groups = data.get("groups")
+    for i, group in enumerate(groups if isinstance(groups, list) else []):
         for key in ("topology", "runtime"):
             if isinstance(group, dict) and key in group:
                 faults.append((f"groups[{i}].{key}", "comes with a later version"))

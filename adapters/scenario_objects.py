@@ -7,10 +7,14 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from ..models import InputError
 from .durations import duration_ms
+from .kubernetes.shape import checked
 from .kubernetes.times import seconds_of
-from .patterns import filled_in
+from .paths import below
+from .patterns import PatternError, filled_in
 from .scenario import Role, Scenario, ScenarioGroup, ScenarioNode, ScenarioQueue
+from .strict import sentence
 
 Data = dict[str, Any]
 NOW = "2026-01-05T12:00:00Z"
@@ -26,30 +30,46 @@ def now_of(scenario: Scenario) -> int | None:
     return None if scenario.cluster.objects or scenario.cluster.files else seconds_of(NOW)
 
 
-def objects_of(scenario: Scenario, scheduler: str) -> Iterator[Data]:
-    """Yield the objects that the short forms stand for, then those written in place."""
+def objects_of(scenario: Scenario, scheduler: str, source: str) -> Iterator[Data]:
+    """Yield the objects that the short forms stand for, then those written in place.
+
+    Raises
+    ------
+    InputError
+        If a pattern has no value at one of its numbers, or makes something that may not stand
+        there.
+    """
     now_s = now_of(scenario)
-    for node in scenario.cluster.nodes:
-        yield from _nodes(node)
-    for queue in scenario.queues:
-        yield _queue(queue)
-    for group in scenario.groups:
-        for i in range(group.repeat):
-            yield from _group(_numbered(group, i), scheduler, now_s)
+    try:
+        for at, node in enumerate(scenario.cluster.nodes):
+            yield from _nodes(node, f"cluster.nodes[{at}]")
+        for queue in scenario.queues:
+            yield _queue(queue)
+        for at, group in enumerate(scenario.groups):
+            for i in range(group.repeat):
+                one = _numbered(group, i, f"groups[{at}]", source)
+                yield from _group(one, scheduler, now_s)
+    except PatternError as e:
+        raise InputError(sentence(source, [(e.path, str(e))])) from e
     yield from scenario.cluster.objects
 
 
-def _nodes(node: ScenarioNode) -> Iterator[Data]:
+def _nodes(node: ScenarioNode, path: str) -> Iterator[Data]:
     for i in range(node.repeat):
-        name = filled_in(node.name, i)
-        labels = {"kubernetes.io/hostname": name, **node.topology, **node.labels}
+        name = filled_in(node.name, i, f"{path}.name")
+        topology = filled_in(node.topology, i, f"{path}.topology")
+        labels = filled_in(node.labels, i, f"{path}.labels")
         spec: Data = {"unschedulable": True} if node.cordoned else {}
         if node.taints:
-            spec["taints"] = [filled_in(t.model_dump(), i) for t in node.taints]
+            taints = [t.model_dump() for t in node.taints]
+            spec["taints"] = filled_in(taints, i, f"{path}.taints")
         yield {
             "apiVersion": "v1",
             "kind": "Node",
-            "metadata": {"name": name, "labels": filled_in(labels, i)},
+            "metadata": {
+                "name": name,
+                "labels": {"kubernetes.io/hostname": name, **topology, **labels},
+            },
             "spec": spec,
             "status": {
                 "allocatable": {"pods": _PODS_OF_A_NODE, **node.capacity},
@@ -80,10 +100,14 @@ def _queue(queue: ScenarioQueue) -> Data:
     }
 
 
-def _numbered(group: ScenarioGroup, i: int) -> ScenarioGroup:
+def _numbered(group: ScenarioGroup, i: int, path: str, source: str) -> ScenarioGroup:
     data = group.model_dump(by_alias=True)
-    data = {k: v if k == "spec" else filled_in(v, i) for k, v in data.items()}
-    return ScenarioGroup.model_validate({**data, "repeat": 1})
+    data = {k: v if k == "spec" else filled_in(v, i, below(path, k)) for k, v in data.items()}
+    one, found = checked({**data, "repeat": 1}, ScenarioGroup)
+    if one is None:
+        wrong = [(f"{path}.{where}" if where else path, f"at i = {i}: {m}") for where, m in found]
+        raise InputError(sentence(source, wrong))
+    return one
 
 
 def _group(group: ScenarioGroup, scheduler: str, now_s: int | None) -> Iterator[Data]:

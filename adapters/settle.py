@@ -1,8 +1,8 @@
 """Settling: cycle after cycle on a pretend cluster, until nothing changes for five cycles.
 
 An evicted pod is gone and comes back pending under its name, with a new start and its group's age;
-a bound pod runs at once; terminating pods are gone after the first cycle; promises are carried over;
-budgets are computed anew.
+a bound pod runs at once; terminating pods are gone after the first cycle; promises are carried
+over; budgets are computed anew.
 """
 
 from collections.abc import Callable

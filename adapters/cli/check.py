@@ -97,7 +97,8 @@ def _run(scenarios: Sequence[str], picked: "Chosen", reading: "Asked") -> int:
             print(f"{'holds' if verdict.holds else 'FAILS'}  {plain(case.title)}")
             for said in verdict.failures:
                 print(f"       {plain(said)}")
-    print(f"{total - failed} of {count(total, 'scenario')} hold" if total > 1 or failed else "")
+    if total > 1 or failed:
+        print(f"{total - failed} of {count(total, 'scenario')} hold")
     return 1 if failed else 0
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from ...models import Pod, PodState, Snapshot, snapshot_of
+from ...models import Pod, PodKey, PodState, Snapshot, snapshot_of
 from ..files import Document
 from .body_queue import LocalQueueSpec
 from .budgets import budget_of, quota_of
@@ -96,11 +96,21 @@ def _snapshot_from(documents: Iterable[Document], options: ReadOptions) -> Snaps
         budgets=[b for b in budgets if b is not None],
         namespaces=list(world.namespaces.values()),
         quotas=[q for q in quotas if q is not None],
+        nominations=_promises(ours, {n.name for n in nodes}),
         scheduler_names=options.scheduler_names,
         rejected=ledger.rejected,
         warnings=ledger.warnings,
         counted=dict(sorted(ledger.counted.items())),
     )
+
+
+def _promises(ours: Iterable[Pod], nodes: set[str]) -> list[tuple[PodKey, str]]:
+    """Return the places that the cycle before promised our pods, on nodes that are still there."""
+    return [
+        (p.key, p.nominated)
+        for p in ours
+        if p.state is PodState.PENDING and p.nominated is not None and p.nominated in nodes
+    ]
 
 
 def _world(objects: Objects, options: ReadOptions, ledger: Ledger) -> World:

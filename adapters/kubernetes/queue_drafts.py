@@ -24,6 +24,7 @@ from .pods import go_bool
 from .resources import amounts
 
 NAMESPACES = "apportion.dev/namespaces"
+_ALLOWED = "allowed-namespaces"
 _HIERARCHY = "volcano.sh/hierarchy"
 _NOT_USED = "is not used yet"
 _KAI_PRIORITY = 100
@@ -97,10 +98,12 @@ def _limits(spec: VolcanoQueueSpec, faults: Faults) -> dict[str, int]:
 
 
 def _namespaces(thing: Thing) -> frozenset[str] | None:
-    written = thing.annotations.get(NAMESPACES)
-    if written is None:
-        return None
-    return frozenset(n.strip() for n in written.split(",") if n.strip())
+    """Return who may use the queue; None: all. Of others' annotations every one is obeyed."""
+    written = [v for k, v in thing.annotations.items() if k.rpartition("/")[2] == _ALLOWED]
+    if NAMESPACES in thing.annotations:
+        written = [thing.annotations[NAMESPACES]]
+    lists = [frozenset(n.strip() for n in w.split(",") if n.strip()) for w in written]
+    return frozenset.intersection(*lists) if lists else None
 
 
 def _warn_of_root(draft: QueueDraft, ledger: Ledger) -> None:

@@ -50,8 +50,9 @@ def test_every_setting_reaches_the_config(tmp_path: Path) -> None:
         tmp_path,
         {
             **HEAD, "metadata": {"name": "ours"}, "budget": "2s", "seed": 3, "deterministic": True,
-            "evictions": "queue", "engine": "greedy", "workers": 1, "memoryLimit": "2Gi", "off": ["taints"],
-            "options": {"gang": {}}, "tiers": {"slices": 4, "packing": "fragmentation"},
+            "evictions": "queue", "engine": "greedy", "workers": 1, "memoryLimit": "2Gi",
+            "off": ["taints"], "options": {"gang": {}},
+            "tiers": {"slices": 4, "packing": "fragmentation"},
             "queues": {
                 "q": {
                     "within": "users", "capability": {"cpu": "50%"}, "deserved": {"cpu": "25%"},
@@ -160,7 +161,10 @@ def test_what_is_no_configuration_is_refused_in_one_sentence(tmp_path: Path, tex
 # Volcano's
 
 
-def plugins(*given: Any, actions: str | None = "enqueue, allocate, backfill, preempt, reclaim") -> Any:
+EVERY_ACTION = "enqueue, allocate, backfill, preempt, reclaim"
+
+
+def plugins(*given: Any, actions: str | None = EVERY_ACTION) -> Any:
     listed = [{"name": p} if isinstance(p, str) else p for p in given]
     both = [{"name": "priority"}, {"name": "gang"}, {"name": "overcommit"}]
     return {"actions": actions, "tiers": [{"plugins": [*both, *listed]}]}

@@ -391,7 +391,7 @@ def test_the_annotation_on_the_pods_needs_no_owner_object() -> None:
 
 
 def test_finished_members_count_but_finished_single_pods_do_not() -> None:
-    done = {"status": {"phase": "Succeeded"}, "nodeName": "n"}
+    done: Any = {"status": {"phase": "Succeeded"}, "nodeName": "n"}
     world = snapshot(
         pod_group("g", minMember=2),
         pod("a", annotations=in_group("g"), **done),

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from apportion.models import PodState
+from apportion.models import Config, PodState
+from apportion.solver.entry import plan
 from kubernetes_objects import (
     NOON,
     NOON_S,
@@ -80,6 +81,35 @@ def test_foreign_pods_are_fixed_where_they_hold_or_were_promised_a_node() -> Non
     ]
     assert pod_in(world, "promised").nominated == "n"
     assert world.counted == {"Pod (finished)": 1, "Pod (foreign, pending)": 1}
+
+
+def test_places_that_our_pods_were_promised_are_nominations() -> None:
+    world = snapshot(
+        node(),
+        pod("waits", status={"nominatedNodeName": "n"}),
+        pod("gated", schedulingGates=GATE, status={"nominatedNodeName": "n"}),
+        pod("runs", nodeName="n", status={"nominatedNodeName": "n"}),
+        pod("late", status={"nominatedNodeName": "gone"}),
+        pod("foreign", scheduler="other", status={"nominatedNodeName": "n"}),
+        pod("new"),
+    )
+
+    assert world.nominations == (("default/waits", "n"),)
+
+
+def test_a_promised_pod_comes_before_its_elder_and_where_it_was_promised() -> None:
+    old, new = ({"creationTimestamp": f"2026-01-05T1{h}:00:00Z"} for h in (0, 1))
+    world = snapshot(
+        node("a", cpu="1", pods="9"),
+        node("b", cpu="1", pods="9"),
+        pod("other", nodeName="a"),
+        pod("old", meta=old),
+        pod("promised", meta=new, status={"nominatedNodeName": "b"}),
+    )
+
+    made = plan(world, Config(deterministic=True))
+
+    assert made.places == {"default/promised": "b"}
 
 
 def test_where_no_pod_is_ours_the_warning_names_the_flag() -> None:

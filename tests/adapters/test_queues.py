@@ -55,8 +55,26 @@ def test_what_a_volcano_queue_says() -> None:
     assert team.deserved == {"cpu": 1500, "nvidia.com/gpu": 0}
     assert dict(team.guarantee) == {"memory": GI}
     assert team.state is QueueState.CLOSING
-    assert team.namespaces == {"a", "b"}
+    assert team.namespaces == frozenset("ab")
     assert queue_in(world, "org").parent is None
+
+
+@pytest.mark.parametrize(
+    ("annotations", "want"),
+    [
+        ({"example.com/allowed-namespaces": "a, b"}, {"a", "b"}),
+        ({"allowed-namespaces": "a"}, {"a"}),
+        ({"x.io/allowed-namespaces": "a, b", "y.io/allowed-namespaces": "b, c"}, {"b"}),
+        ({"x.io/allowed-namespaces": "a", "apportion.dev/namespaces": "b"}, {"b"}),
+        ({"example.com/allowed-namespaces": ""}, set()),
+        ({"example.com/not-allowed-namespaces": "a"}, None),
+    ],
+)
+def test_who_may_use_a_queue(annotations: dict[str, str], want: set[str] | None) -> None:
+    """Our annotation counts alone; of others', by whatever prefix, every one is obeyed."""
+    world = snapshot(queue("q", meta={"annotations": annotations}))
+
+    assert queue_in(world, "q").namespaces == (None if want is None else frozenset(want))
 
 
 def test_the_object_of_the_root_is_no_queue() -> None:

@@ -287,6 +287,44 @@ def test_mistake_is_refused_with_its_path(parts: dict[str, Any], path: str, says
     assert says in str(e.value)
 
 
+@pytest.mark.parametrize(
+    ("parts", "path", "says"),
+    [
+        ({"cluster": {"nodes": [{"repeat": 3, "name": "n{i//(2-i)}"}]}},
+         "cluster.nodes[0].name", "'{i//(2-i)}' is no pattern"),
+        ({"cluster": {"nodes": [{"name": "a"}, {"repeat": 3, "name": "n{i}",
+                                               "labels": {"x": "{1//(2-i)}"}}]}},
+         "cluster.nodes[1].labels.x", "is no pattern"),
+        ({"cluster": {"nodes": [{"repeat": 3, "name": "n{i}",
+                                 "taints": [{"key": "a", "value": "{1//(2-i)}"}]}]}},
+         "cluster.nodes[0].taints[0].value", "is no pattern"),
+        ({"groups": [{"name": "a", "pods": 1}, {"repeat": 3, "name": "g{i%(2-i)}", "pods": 1}]},
+         "groups[1].name", "is no pattern"),
+        ({"groups": [{"repeat": 3, "name": "g{i}", "pods": 1,
+                      "nodeSelector": {"a/b": "{1//(2-i)}"}}]},
+         'groups[0].nodeSelector["a/b"]', "is no pattern"),
+        ({"groups": [{"repeat": 3, "name": "g{i}", "pods": 1,
+                      "tolerations": [{"key": "{j}"}]}]},
+         "groups[0].tolerations[0].key", "is no pattern"),
+    ],
+)  # fmt: skip
+def test_pattern_that_is_bad_at_a_later_number_is_refused_with_its_path(
+    tmp_path: Any, parts: dict[str, Any], path: str, says: str
+) -> None:
+    with pytest.raises(InputError) as e:
+        case(tmp_path, **parts)
+
+    at = 0 if "tolerations" in path else 2
+    assert f"s.json: {path}: at i = {at}: " in str(e.value)
+    assert says in str(e.value)
+
+
+@pytest.mark.parametrize("groups", [5, "g", {"name": "g"}, [5]])
+def test_groups_that_are_no_list_of_groups_are_refused(groups: Any) -> None:
+    with pytest.raises(InputError, match="groups"):
+        scenario_of(Document("s.yaml", 0, scenario(groups=groups)))
+
+
 def test_all_mistakes_come_at_once() -> None:
     bad = scenario(groups=[{"name": "g"}, {"pods": 1}], queues=[{"weight": 1}], now=7)
 
