@@ -82,8 +82,6 @@ class PodSpec(Value, frozen=True):
     preferred_affinity: tuple[tuple[int, PodTerm], ...] = ()
     preferred_anti_affinity: tuple[tuple[int, PodTerm], ...] = ()
     spread: tuple[SpreadConstraint, ...] = ()
-    extras: tuple[tuple[str, str], ...] = ()
-    """Annotations that rules read, sorted: rules of installed packages find theirs here."""
 
     @property
     def best_effort(self) -> bool:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apportion.models import Config, PodState, Snapshot, TierSettings
+from apportion.models import Config, PodState, Snapshot, TierSettings, Toleration
 from apportion.policies.placement import LargeHoles
 from apportion.policies.testing import priced
 
@@ -66,7 +66,7 @@ def test_of_equals_the_oldest_start(solve: Solve) -> None:
 def ranked(cpu: int) -> Snapshot:
     """Return a group whose last named member has the highest task priority, and another shape."""
     group = Members("g", "q", waiting=3, minimum=0)
-    spec = replace(group.pods[2].spec, extras=(("kind", "other"),))
+    spec = replace(group.pods[2].spec, tolerations=(Toleration("kind"),))
     but(group, 2, spec=spec, task_priority=1)
     return snapshot(node("n1", cpu), queue("q"), group)
 
