@@ -1,6 +1,6 @@
 """Assemble the plan: what binds now and what waits, who benefits, who is held and why."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from ..models import (
@@ -13,6 +13,7 @@ from ..models import (
     Nomination,
     Plan,
     Pod,
+    PodKey,
     QueueRow,
     TierRow,
 )
@@ -20,9 +21,10 @@ from ..policies.cost import age_s, lost_work
 from ..policies.evictable import given_up, victim_priority
 from ..policies.limits import limits_of
 from ..policies.outcome import Outcome
-from ..policies.preemption import Rights, rights_of
+from ..policies.preemption import rights_of
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
+from .beneficiaries import beneficiaries
 from .reasons import reasons_for
 from .timing import bound_now
 
@@ -54,7 +56,7 @@ def assemble(scene: Scene, answer: "Answer", clock: "Clock") -> Plan:
         snapshot=scene.snapshot.digest,
         config=scene.config.digest,
         binds=tuple(sorted(binds)),
-        evictions=tuple(_evictions(outcome)),
+        evictions=tuple(_evictions(outcome, now)),
         nominations=tuple(sorted(nominations)),
         held=tuple(_held(outcome)),
         rejected=scene.snapshot.rejected,
@@ -73,22 +75,19 @@ def _tier(number: int, t: "TierResult") -> TierRow:
     )  # fmt: skip
 
 
-def _evictions(outcome: Outcome) -> list[Eviction]:
+def _evictions(outcome: Outcome, now: Collection[PodKey]) -> list[Eviction]:
     scene = outcome.scene
-    rights = rights_of(outcome) if outcome.losses else None
     out: list[Eviction] = []
     for key, pods in sorted(outcome.losses.items()):
         m = scene.roster[key]
         broken = len(pods) == len(m.running)
         up = given_up(scene, m)
-        mine: tuple[GroupKey, ...] = ()
-        if not up and rights is not None:
-            mine = tuple(g for g in sorted(outcome.started) if rights.may(g, key))
+        mine = () if up else beneficiaries(outcome, key, now)
         for p in sorted(pods, key=lambda p: p.key):
             node = p.node if p.node is not None else NodeName("")
             out.append(
                 Eviction(
-                    p.key, key, node, mine, _why(outcome, key, mine, up, rights),
+                    p.key, key, node, mine, _why(outcome, key, mine, up),
                     {
                         "priority": victim_priority(m), "gangBroken": int(broken),
                         "lostDeviceSeconds": lost_work(scene, p) // 1000,
@@ -99,19 +98,13 @@ def _evictions(outcome: Outcome) -> list[Eviction]:
     return out
 
 
-def _why(
-    outcome: Outcome,
-    key: GroupKey,
-    mine: tuple[GroupKey, ...],
-    up: bool,
-    rights: Rights | None,
-) -> str:
+def _why(outcome: Outcome, key: GroupKey, mine: tuple[GroupKey, ...], up: bool) -> str:
     m = outcome.scene.roster[key]
     if up:
         return f"runs {len(m.running)} of at least {m.need} members and cannot be completed"
-    if rights is None or not mine:
+    if not mine:
         return ""
-    if rights.may(mine[0], key) == "own":
+    if rights_of(outcome).may(mine[0], key) == "own":
         return f"makes room for higher priority in queue {m.group.queue}"
     return f"is beyond what queue {m.group.queue} is entitled to"
 
