@@ -23,8 +23,7 @@ class Amounts(Mapping[str, int]):
     __slots__ = ("_hash", "_of")
 
     def __init__(self, of: Mapping[str, int] | Iterable[tuple[str, int]] = ()) -> None:
-        items = of.items() if isinstance(of, Mapping) else of
-        self._of: dict[str, int] = {r: v for r, v in sorted(items) if v}
+        self._of: dict[str, int] = {r: v for r, v in sorted(dict(of).items()) if v}
         self._hash: int | None = None
 
     def __getitem__(self, resource: str) -> int:

@@ -129,7 +129,8 @@ class Plan(Value, frozen=True, omit_defaults=False):
     @property
     def places(self) -> dict[PodKey, NodeName]:
         """Node of every pod that the plan starts, now or once its place is free."""
-        return {x.pod: x.node for x in (*self.binds, *self.nominations)}
+        now = {b.pod: b.node for b in self.binds}
+        return now | {n.pod: n.node for n in self.nominations}
 
     @property
     def digest(self) -> str:

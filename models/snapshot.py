@@ -7,8 +7,8 @@ equal content have equal digests, wherever and whenever they were read.
 import gzip
 import hashlib
 import itertools
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -26,6 +26,8 @@ from .value import Value, from_data, from_json, to_data, to_json
 
 API_VERSION = "apportion.dev/v1alpha1"
 KIND = "Snapshot"
+
+T = TypeVar("T")
 
 
 class Snapshot(Value, frozen=True, weakref=True, dict=True):
@@ -80,8 +82,8 @@ class Snapshot(Value, frozen=True, weakref=True, dict=True):
         return _cached(self, "digest", lambda: "sha256:" + hashlib.sha256(write(self)).hexdigest())
 
 
-def _cached(snapshot: Snapshot, name: str, make: Any) -> Any:
-    memo = snapshot.__dict__
+def _cached(snapshot: Snapshot, name: str, make: Callable[[], T]) -> T:
+    memo: dict[str, T] = vars(snapshot)
     key = "_" + name
     if key not in memo:
         memo[key] = make()
@@ -96,6 +98,17 @@ def _by_group(pods: tuple[Pod, ...]) -> dict[GroupKey, tuple[Pod, ...]]:
     return {g: tuple(ps) for g, ps in out.items()}
 
 
+_KEYS: Mapping[str, Callable[[Any], str]] = {
+    "nodes": lambda n: n.name,
+    "pods": lambda p: p.key,
+    "groups": lambda g: g.key,
+    "queues": lambda q: q.name,
+    "budgets": lambda b: b.key,
+    "namespaces": lambda n: n.name,
+    "quotas": lambda q: q.key,
+}
+
+
 def snapshot_of(**fields: Any) -> Snapshot:
     """Build a snapshot in canonical order.
 
@@ -104,15 +117,7 @@ def snapshot_of(**fields: Any) -> Snapshot:
     ValueError
         If two nodes, pods, groups or queues share a key, or a pod names an unknown group.
     """
-    for name, key in (
-        ("nodes", lambda n: n.name),
-        ("pods", lambda p: p.key),
-        ("groups", lambda g: g.key),
-        ("queues", lambda q: q.name),
-        ("budgets", lambda b: b.key),
-        ("namespaces", lambda n: n.name),
-        ("quotas", lambda q: q.key),
-    ):
+    for name, key in _KEYS.items():
         values = sorted(fields.get(name, ()), key=key)
         for a, b in itertools.pairwise(values):
             if key(a) == key(b):
