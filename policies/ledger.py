@@ -37,6 +37,10 @@ class Ledger:
                 out[i] = v
         return np.array(out, dtype=self.dtype)
 
+    def zero(self) -> Matrix:
+        """Return a row of nothing."""
+        return self.row({})
+
     def rows(self, many: Sequence[Mapping[str, int]]) -> Matrix:
         if not many:
             return np.zeros((0, len(self.resources)), dtype=self.dtype)
@@ -44,7 +48,7 @@ class Ledger:
 
     def amounts(self, row: Sequence[int] | Matrix) -> Amounts:
         """Return a row as amounts."""
-        return Amounts({r: int(v) for r, v in zip(self.resources, row)})
+        return Amounts({r: int(v) for r, v in zip(self.resources, row, strict=True)})
 
 
 def ledger_of(snapshot: Snapshot) -> Ledger:

@@ -1,6 +1,7 @@
 """Limits, dues and guarantees of every queue of the tree, one entry a column of the ledger.
 
-Percentages of the cluster (our own configuration) are of the allocatable amounts of nodes that take pods.
+Percentages of the cluster (our own configuration) are of the allocatable amounts of nodes that
+take pods.
 """
 
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from ..models import UNLIMITED, PodState, QueueName, Warned
 from ..models.quantity import show
+from ..models.queue import ROOT
 from .ledger import Matrix
 from .outcome import running
 from .scene import Scene
@@ -37,12 +39,12 @@ class Limits:
     """Columns that some queue names in ``deserved``."""
     warnings: tuple[Warned, ...]
 
-    def due_named(self, q: str) -> Mapping[int, int]:
+    def due_named(self, q: QueueName) -> Mapping[int, int]:
         """Return the finite dues that the queue itself names."""
-        return {r: v for r, v in self.deserved[QueueName(q)].items() if v < UNLIMITED}
+        return {r: v for r, v in self.deserved[q].items() if v < UNLIMITED}
 
 
-_MEMO: "WeakKeyDictionary[Scene, Limits]" = WeakKeyDictionary()
+_MEMO: WeakKeyDictionary[Scene, Limits] = WeakKeyDictionary()
 
 
 def limits_of(scene: Scene) -> Limits:
@@ -73,7 +75,8 @@ def _limits(scene: Scene) -> Limits:
         if p.node not in scene.index or not nodes[scene.index[p.node]].takes_pods
     ]
     root = tuple(
-        max(0, c - t + e) for c, t, e in zip(capacity, _sum(taken, width), _sum(elsewhere, width))
+        max(0, c - t + e)
+        for c, t, e in zip(capacity, _sum(taken, width), _sum(elsewhere, width), strict=True)
     )
 
     def percent(of: Mapping[str, int]) -> dict[int, int]:
@@ -89,15 +92,14 @@ def _limits(scene: Scene) -> Limits:
     deserved: dict[QueueName, dict[int, int]] = {}
     capability: dict[QueueName, dict[int, int]] = {}
     wish: dict[QueueName, list[int]] = {}
-    for name, q in tree.queues.items():
-        share = scene.config.queues.get(name)
+    for key, q in tree.queues.items():
+        share = scene.config.queues.get(key)
         caps, dues, kept = columns(q.capability), columns(q.deserved), columns(q.guarantee)
         if share is not None:
             for r, v in percent(share.capability_percent).items():
                 caps[r] = min(v, caps.get(r, v))
             dues |= percent(share.deserved_percent)
             kept |= percent(share.guarantee_percent)
-        key = QueueName(name)
         capability[key], deserved[key] = caps, dues
         wish[key] = [kept.get(r, 0) for r in range(width)]
 
@@ -106,14 +108,14 @@ def _limits(scene: Scene) -> Limits:
     warnings: list[Warned] = []
     # Without guarantees the cluster itself is the limit, and nodes know that better.
     real = tuple(v if any(w[r] for w in wish.values()) else None for r, v in enumerate(root))
-    _children(scene, "root", root, real, capability, wish, limit, guarantee, warnings)
-    use = {QueueName(q): [0] * width for q in tree.queues}
+    _children(scene, ROOT, root, real, capability, wish, limit, guarantee, warnings)
+    use = {q: [0] * width for q in tree.queues}
     for p in running(scene):
         if p.group is None:
             continue
         row = scene.row(p)
-        for q in tree.path(scene.snapshot.group(p.group).queue):
-            use[q] = [a + int(b) for a, b in zip(use[q], row)]
+        for name in tree.path(scene.snapshot.group(p.group).queue):
+            use[name] = [a + int(b) for a, b in zip(use[name], row, strict=True)]
     return Limits(
         root, capacity, limit, deserved, guarantee,
         {q: tuple(v) for q, v in use.items()},
@@ -124,7 +126,7 @@ def _limits(scene: Scene) -> Limits:
 
 def _children(
     scene: Scene,
-    parent: str,
+    parent: QueueName,
     amount: Row,
     real: Open,
     capability: Mapping[QueueName, Mapping[int, int]],
@@ -145,13 +147,14 @@ def _children(
             for q in children:
                 kept[q][r] = kept[q][r] * most // total
             name = scene.ledger.resources[r]
-            under = "the cluster" if parent == "root" else f"queue {parent}"
+            under = "the cluster" if parent == ROOT else f"queue {parent}"
             warnings.append(
                 Warned(
                     f"Queue {', '.join(q for q in children if wish[q][r])}",
                     f"spec.guarantee.resource[{name}]",
-                    f"the guarantees add up to {show(total, name)} where {under} has {show(most, name)}; each is "
-                    f"scaled down to {most * 100 // total}%: lower the guarantees",
+                    f"the guarantees add up to {show(total, name)} where {under} has "
+                    f"{show(most, name)}; each is scaled down to {most * 100 // total}%: "
+                    "lower the guarantees",
                 )
             )
     for q in children:

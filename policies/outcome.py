@@ -4,8 +4,6 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..models import GroupKey, NodeName, Plan, Pod, PodKey, PodState, QueueName
 from .ledger import Matrix
 from .scene import Scene
@@ -33,7 +31,7 @@ class Outcome:
         self.evicted = frozenset(evicted)
         self.bound = frozenset(self.places if bound is None else bound)
         self.beneficiaries = beneficiaries
-        self.levels: "Levels | None" = None
+        self.levels: Levels | None = None
         """What the tiers of work measure by; set by the engine."""
         self.kept_places: object | None = None
         """Where work stands, once somebody has asked."""
@@ -107,8 +105,7 @@ class Outcome:
 
     def _queue_sum(self, pods: Collection[Pod]) -> dict[QueueName, Matrix]:
         scene = self.scene
-        zero = np.zeros(len(scene.ledger.resources), dtype=scene.ledger.dtype)
-        out: dict[QueueName, Matrix] = {q: zero.copy() for q in scene.tree.queues}  # type: ignore[misc]
+        out = {q: scene.ledger.zero() for q in scene.tree.queues}
         for p in pods:
             if p.group is not None:
                 for q in scene.tree.path(scene.snapshot.group(p.group).queue):

@@ -1,7 +1,7 @@
 """Places: which work is in and which is out after a plan (docs/design/order.md, section 3).
 
-Thresholds are compared as integers (a fraction is exceeded exactly when its integer part is); fills,
-which only rank, are correctly rounded quotients. What does not change between plans is kept.
+Thresholds are compared as integers (a fraction is exceeded exactly when its integer part is);
+fills, which only rank, are correctly rounded quotients. What does not change between plans is kept.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from ..models import GroupKey, Pod, PodKey, QueueName
+from ..models.queue import ROOT
 from .members import Item
 from .outcome import Outcome
 from .standing import MEASURES, Measure, StandingTable, items_of, leaf_key, turns_of
@@ -64,7 +65,6 @@ class _Walker:
     def __init__(self, table: StandingTable) -> None:
         self._table = table
         scene = table.scene
-        self._limits = table.floors
         self._groups: dict[QueueName, list[GroupKey]] = {q: [] for q in scene.tree.downwards}
         for m in scene.roster.values():
             if m.group.queue in scene.tree and m.key not in table.lost:
@@ -120,12 +120,12 @@ class _Walker:
         return out
 
     def _row(self, item: Item) -> tuple[int, ...]:
-        if len(item.pods) > 1:
+        first, *more = item.pods
+        if more:
             return tuple(int(v) for v in self._table.scene.rows(item.pods))
-        key = item.pods[0].key
-        if key not in self._rows:
-            self._rows[key] = tuple(int(v) for v in self._table.scene.row(item.pods[0]))
-        return self._rows[key]
+        if first.key not in self._rows:
+            self._rows[first.key] = tuple(int(v) for v in self._table.scene.row(first))
+        return self._rows[first.key]
 
     def _leaf(self, queue: QueueName, items: Sequence[Item]) -> list[_Entry]:
         turns = turns_of(self._table.scene, queue, items)
@@ -141,16 +141,17 @@ class _Walker:
         entries.sort(key=lambda e: e.rank)
         prefix = [0] * len(self._table.scene.ledger.resources)
         e = self._table.entitlement[queue]
-        limits = [(m, self._limits[m][queue]) for m in MEASURES]
+        floors = self._table.floors
         columns = sorted(self._table.columns)
         out: list[_Entry] = []
         for x in entries:
             row = x.row
-            prefix = [a + b for a, b in zip(prefix, row)]
+            prefix = [a + b for a, b in zip(prefix, row, strict=True)]
             asked = [r for r in columns if row[r]]
             more: list[tuple[QueueName, Measure, frozenset[int]]] = []
             is_out = False
-            for measure, most in limits:
+            for measure in MEASURES:
+                most = floors[measure][queue]
                 exceeded = [r for r in asked if prefix[r] > most[r]]
                 if exceeded:
                     more.append((queue, measure, frozenset(exceeded)))
@@ -183,7 +184,7 @@ class Places:
         self._by_item: dict[ItemId, _Entry] = {}
         self.item_of_pod: dict[PodKey, Item] = {}
         self.items_of_group: dict[GroupKey, list[Item]] = {}
-        tops = [walked[q] for q in table.scene.tree.children.get("root", ())]
+        tops = [walked[q] for q in table.scene.tree.children.get(ROOT, ())]
         for x in (x for top in tops for x in top):
             self._by_item[x.item.id] = x
             self.items_of_group.setdefault(x.item.group.key, []).append(x.item)

@@ -1,8 +1,9 @@
 """Queue quota: limits at every level of the tree, and dues for work that cannot be preempted.
 
-Where anything starts that asks for a resource: use(q) ≤ limit(q) = min(capability, realCap), realCap(q) = max(realCap(parent) − Σ guarantees of its
-children, 0) + own guarantee, per resource, at every level. Non-preemptible work starts only while
-the non-preemptible use ≤ deserved at every ancestor that names the resource.
+Where anything starts that asks for a resource: use(q) ≤ limit(q) = min(capability, realCap),
+realCap(q) = max(realCap(parent) − Σ guarantees of its children, 0) + own guarantee, per resource,
+at every level. Non-preemptible work starts only while the non-preemptible use ≤ deserved at every
+ancestor that names the resource.
 """
 
 from collections import Counter
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
 def non_preemptible_use(scene: Scene) -> Mapping[QueueName, list[int]]:
     """Return what running non-preemptible groups use, by queue of the tree."""
     width = len(scene.ledger.resources)
-    out: dict[QueueName, list[int]] = {QueueName(q): [0] * width for q in scene.tree.queues}
+    out: dict[QueueName, list[int]] = {q: [0] * width for q in scene.tree.queues}
     for m in scene.roster.values():
         if m.group.preemptable or not m.running:
             continue
         row = scene.rows(m.running)
         for q in scene.tree.path(m.group.queue):
-            out[q] = [a + int(b) for a, b in zip(out[q], row)]
+            out[q] = [a + int(b) for a, b in zip(out[q], row, strict=True)]
     return out
 
 
@@ -108,7 +109,7 @@ class Quota:
                     continue
                 row = scene.rows(pods)
                 for q in scene.tree.path(group.queue):
-                    use[q] = [a + sign * int(b) for a, b in zip(use[q], row)]
+                    use[q] = [a + sign * int(b) for a, b in zip(use[q], row, strict=True)]
         for q, columns in sorted(fixed.items()):
             for r, due in limits.due_named(q).items():
                 if r in columns and use[q][r] > due:

@@ -69,7 +69,7 @@ class Scene:
 
     def rows(self, pods: Iterable[Pod]) -> Matrix:
         """Return the sum of the pods' rows."""
-        out = np.zeros(len(self.ledger.resources), dtype=self.ledger.dtype)
+        out = self.ledger.zero()
         for p in pods:
             out = out + self.row(p)
         return out
@@ -122,9 +122,9 @@ class Scene:
         keys: set[str] = set()
         for spec in {id(p.spec): p.spec for p in self.snapshot.pods}.values():
             preferred = (*spec.preferred_affinity, *spec.preferred_anti_affinity)
-            asking = [*spec.affinity, *spec.anti_affinity, *spec.spread, *(t for _, t in preferred)]
-            for a in asking:
-                keys |= a.selector.keys() if a.selector is not None else set()
+            terms = (*spec.affinity, *spec.anti_affinity, *(t for _, t in preferred))
+            for selector in (*(t.selector for t in terms), *(c.selector for c in spec.spread)):
+                keys |= selector.keys() if selector is not None else set()
         return frozenset(keys)
 
     @cached_property
@@ -135,7 +135,8 @@ class Scene:
         """Return a class number per node and one node of each class, by what a filter looks at."""
         if features not in self._groupings:
             seen: dict[object, int] = {}
-            numbers, samples = [], []
+            numbers: list[int] = []
+            samples: list[int] = []
             for i, n in enumerate(self.nodes):
                 key = (
                     tuple(n.labels.get(k) for k in sorted(features.labels)),

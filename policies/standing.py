@@ -11,6 +11,7 @@ from typing import Literal
 from weakref import WeakKeyDictionary
 
 from ..models import UNLIMITED, Group, GroupKey, NodeName, Pod, PodKey, PodState, PodTerm, QueueName
+from ..models.queue import ROOT
 from .evictable import evictable, given_up
 from .fitting import Field, emptied, is_tied
 from .holds import holds
@@ -60,7 +61,7 @@ class StandingTable:
 
     @cached_property
     def floors(self) -> Mapping[Measure, Mapping[QueueName, Mapping[int, int]]]:
-        """The measures' integer parts: an integer exceeds a fraction exactly when it exceeds that."""
+        """The measures' integer parts: an integer exceeds a fraction just when it exceeds that."""
         return {
             m: {q: {r: int(v) for r, v in of.items()} for q, of in self.within(m).items()}
             for m in MEASURES
@@ -77,7 +78,7 @@ class StandingTable:
         return max(shares, default=Fraction(0))
 
 
-_MEMO: "WeakKeyDictionary[Scene, StandingTable]" = WeakKeyDictionary()
+_MEMO: WeakKeyDictionary[Scene, StandingTable] = WeakKeyDictionary()
 
 
 def standing_of(scene: Scene) -> StandingTable:
@@ -88,7 +89,7 @@ def standing_of(scene: Scene) -> StandingTable:
 
 
 def nominated_pods(scene: Scene) -> frozenset[PodKey]:
-    """Return the pods that the cycle before promised a place: their items rank like running ones."""
+    """Return the pods that the cycle before promised a place: their items rank as if running."""
     return frozenset(k for k, _ in scene.snapshot.nominations)
 
 
@@ -220,7 +221,7 @@ def turns_of(scene: Scene, q: QueueName, items: Sequence[Item]) -> list[int]:
     def take(i: Item) -> None:
         row = scene.rows(i.pods)
         old = use.setdefault(party(i), [0] * width)
-        use[party(i)] = [a + int(b) for a, b in zip(old, row)]
+        use[party(i)] = [a + int(b) for a, b in zip(old, row, strict=True)]
 
     turns = [0] * len(items)
     for i in items:
@@ -318,9 +319,11 @@ def _runs(scene: Scene, field: Field, m: Members) -> list[Pod]:
         if field.candidates(p, together=True).any() and _allowed(scene, m, scene.row(p))
     ]
     chosen = _first_that_runs(scene, field, m, usable)
-    if chosen is None or chosen[1] is None:
-        return list(chosen[0]) if chosen else []
+    if chosen is None:
+        return []
     first, places = chosen
+    if places is None:
+        return list(first)
     if any(is_tied(p) for p in usable) and len(usable) <= TIED:
         return _grown(scene, field, m, first, usable)
     placed = [(p, scene.index[places[p.key]]) for p in first]
@@ -373,10 +376,11 @@ def _grown(
     chosen = list(first)
     total = scene.rows(first)
     for p in usable:
-        if p not in chosen and _allowed(scene, m, total + scene.row(p)):
-            if field.place([*chosen, p]).places is not None:
-                chosen.append(p)
-                total = total + scene.row(p)
+        if p in chosen or not _allowed(scene, m, total + scene.row(p)):
+            continue
+        if field.place([*chosen, p]).places is not None:
+            chosen.append(p)
+            total = total + scene.row(p)
     return chosen
 
 
@@ -404,9 +408,8 @@ def _allowed(scene: Scene, m: Members, row: Matrix) -> bool:
 def _unmovable(scene: Scene) -> tuple[Mapping[QueueName, Matrix], Mapping[QueueName, Matrix]]:
     """Return, by queue, the use that cannot be evicted, and that of non-preemptible groups."""
     if scene not in _UNMOVABLE:
-        zero = scene.rows(())
-        stays = {QueueName(q): zero.copy() for q in scene.tree.queues}
-        fixed = {QueueName(q): zero.copy() for q in scene.tree.queues}
+        stays = {q: scene.ledger.zero() for q in scene.tree.queues}
+        fixed = {q: scene.ledger.zero() for q in scene.tree.queues}
         for m in scene.roster.values():
             if given_up(scene, m):
                 continue
@@ -477,10 +480,10 @@ def _entitlements(
     due: Mapping[QueueName, Fractions],
 ) -> dict[QueueName, dict[int, Fraction]]:
     out: dict[QueueName, dict[int, Fraction]] = {q: {} for q in scene.tree.downwards}
-    for parent in ("root", *scene.tree.downwards):
+    for parent in (ROOT, *scene.tree.downwards):
         children = scene.tree.children.get(parent, ())
         for r in columns if children else ():
-            amount = Fraction(limits.root[r]) if parent == "root" else out[QueueName(parent)][r]
+            amount = Fraction(limits.root[r]) if parent == ROOT else out[parent][r]
             first = {
                 q: min(max(due[q][r], Fraction(limits.guarantee[q][r])), demand[q][r])
                 for q in children

@@ -8,22 +8,25 @@ import networkx as nx
 from ..models import Queue, QueueName
 from ..models.queue import ROOT
 
+Path = tuple[QueueName, ...]
+"""Queues from one upwards, the root left out."""
+
 
 class Tree:
-    """Queues by name below the root. Queues held at the door hang below the root, childless or not."""
+    """Queues by name below the root; those held at the door hang there, childless or not."""
 
     def __init__(self, queues: Iterable[Queue]) -> None:
-        self.queues: Mapping[str, Queue] = {q.name: q for q in queues}
-        graph: "nx.DiGraph[str]" = nx.DiGraph()
+        self.queues: Mapping[QueueName, Queue] = {q.name: q for q in queues}
+        graph: nx.DiGraph[QueueName] = nx.DiGraph()
         graph.add_node(ROOT)
         for q in self.queues.values():
-            known = q.parent is not None and q.parent in self.queues
-            graph.add_edge(q.parent if known else ROOT, q.name)
+            known = q.parent if q.parent in self.queues else None
+            graph.add_edge(known or ROOT, q.name)
         self._graph = graph
-        self._path: dict[str, tuple[QueueName, ...]] = {}
+        self._path: dict[QueueName, Path] = {}
 
     @cached_property
-    def children(self) -> Mapping[str, tuple[QueueName, ...]]:
+    def children(self) -> Mapping[QueueName, tuple[QueueName, ...]]:
         """Children by queue name, the root's under ``root``; sorted."""
         return {n: tuple(sorted(self._graph.successors(n))) for n in self._graph}
 
@@ -35,10 +38,10 @@ class Tree:
     def __contains__(self, name: object) -> bool:
         return name in self.queues
 
-    def is_leaf(self, name: str) -> bool:
+    def is_leaf(self, name: QueueName) -> bool:
         return not self.children.get(name)
 
-    def path(self, name: str) -> tuple[QueueName, ...]:
+    def path(self, name: QueueName) -> Path:
         """Return the queue and its ancestors, itself first, without the root; () if unknown."""
         if name not in self._path:
             steps: list[QueueName] = []
@@ -49,7 +52,7 @@ class Tree:
             self._path[name] = tuple(steps)
         return self._path[name]
 
-    def apart(self, a: str, b: str) -> tuple[tuple[QueueName, ...], tuple[QueueName, ...]]:
+    def apart(self, a: QueueName, b: QueueName) -> tuple[Path, Path]:
         """Return both paths up to the branches below the lowest common ancestor; () where equal."""
         pa, pb = self.path(a), self.path(b)
         while pa and pb and pa[-1] == pb[-1]:
