@@ -99,7 +99,7 @@ class GroupType:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleSet:
-    """The pending pods of one shape in one role, promised a place or not, in each group of a type."""
+    """Pending pods of one shape in one role, promised a place or not, in each group of a type."""
 
     index: int
     type: GroupType
@@ -161,7 +161,7 @@ class Parts:
     victims: tuple[Victim, ...]
     units: tuple[Unit, ...]
     fits: Mapping[tuple[int, int], int]
-    """(shape, class) to how many fit at most on the class, victims gone; pairs with 0 are absent."""
+    """(shape, class) to how many fit at most on the class, victims gone; others are absent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,13 +227,14 @@ class Board:
         for r in p.rolesets:
             self._rolesets_of_shape[r.shape.index].append(r)
             self._rolesets_of_type[r.type.index].append(r)
-        for s in p.shapes:
-            placed = [(1, v) for _, v in self._cells[s.index]]
-            counted = [(-1, self._count[r.index]) for r in self._rolesets_of_shape[s.index]]
-            if s.pool is not None:
-                placed.append((1, self._pooled[s.index]))
-            given = [(-1, self._pooled[t.index]) for t in p.shapes if t.pool == s.index]
-            self.equal([*placed, *counted, *given], 0, "placement", s.label)
+        for shape in p.shapes:
+            i = shape.index
+            placed = [(1, v) for _, v in self._cells[i]]
+            counted = [(-1, self._count[r.index]) for r in self._rolesets_of_shape[i]]
+            if shape.pool is not None:
+                placed.append((1, self._pooled[i]))
+            given = [(-1, self._pooled[t.index]) for t in p.shapes if t.pool == i]
+            self.equal([*placed, *counted, *given], 0, "placement", shape.label)
 
     @property
     def main(self) -> list[Var]:
@@ -391,7 +392,7 @@ class Board:
         if right is not True:
             self.at_most([(1, here), *([] if right is False else [(-1, right)])], 0, rule, label)
 
-    def right(self, claimant: Claimant | None, victim: Victim) -> "Var | bool":
+    def right(self, claimant: Claimant | None, victim: Victim) -> Var | bool:
         """Say whether the claimant may evict the victim: always, never, or where a variable is 1.
 
         Answered by the preemption rule, which fills :attr:`rights` first; without it: always.

@@ -37,8 +37,8 @@ class Capacity:
             if p.key in outcome.bound:
                 now[i] = now[i] - row
                 bound_here.setdefault(i, set()).update(columns)
-        for room, columns, when in ((later, asks, "in the end"), (now, bound_here, "at once")):
-            for i, cols in sorted(columns.items()):
+        for room, columns_of, when in ((later, asks, "in the end"), (now, bound_here, "at once")):
+            for i, cols in sorted(columns_of.items()):
                 for c in sorted(cols):
                     if room[i][c] < 0:
                         yield Violation(

@@ -35,7 +35,7 @@ _MEMO: "WeakKeyDictionary[Scene, frozenset[GroupKey]]" = WeakKeyDictionary()
 
 
 def _given_up(scene: Scene) -> frozenset[GroupKey]:
-    """Return the broken groups past their grace, as far as budgets bear it, in order of their keys."""
+    """Return the broken groups past their grace, as far as budgets bear it, by their keys."""
     if scene not in _MEMO:
         left = {b.key: b.allowed for b in scene.snapshot.budgets}
         out: list[GroupKey] = []

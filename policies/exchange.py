@@ -1,4 +1,4 @@
-"""An exchange: a plan without S and with g, everything else staying where it is, if that is legal."""
+"""An exchange: a plan without S and with g, all else staying where it is, if that is legal."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -141,7 +141,7 @@ def runners(outcome: Outcome) -> list[Giver]:
 
 
 def exchange(outcome: Outcome, group: GroupKey, givers: Sequence[Giver]) -> Outcome | None:
-    """Return the plan without the givers and with the group (or one more member), if it is legal."""
+    """Return the plan without the givers and with the group (or one member more), if legal."""
     scene = outcome.scene
     m = scene.roster[group]
     places = dict(outcome.places)

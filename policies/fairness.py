@@ -1,7 +1,8 @@
 """Fairness: work in the order of its levels, as much of each as can be.
 
-Value of a tier: Σ weight(level) · worth, over what starts. Weights are lexicographic as long as their
-range stays below 2^50 (a level then comes wholly before the next); beyond, they fall geometrically.
+Value of a tier: Σ weight(level) · worth, over what starts. Weights are lexicographic as long as
+their range stays below 2^50 (a level then comes wholly before the next); beyond, they fall
+geometrically.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
 """Where can these pods go, everything else staying where it is? Exact while small.
 
-Equal pods without ties to others are counted; otherwise a depth-first search tries places, equal pods
-in one order only. A search that meets its step limit says so: its "no" is then no proof.
+Equal pods without ties to others are counted; otherwise a depth-first search tries places, equal
+pods in one order only. A search that meets its step limit says so: its "no" is then no proof.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..models import GroupKey, Reason, Violation
+from ..models import GroupKey, Pod, Reason, Violation
 from .members import Members, Standing
 from .outcome import Outcome
 
@@ -64,10 +64,10 @@ class Gang:
                     yield Violation(self.name, f"pod {p.key}", f"is {p.state}, not pending")
 
     @staticmethod
-    def _short_of(m: Members, after: Iterable[object]) -> str:
+    def _short_of(m: Members, after: Iterable[Pod]) -> str:
         if m.group.hold:
             return m.group.hold[0].message
-        roles = Counter(p.role for p in after)  # type: ignore[attr-defined]
+        roles = Counter(p.role for p in after)
         for r, n in m.role_need.items():
             if roles[r] < n:
                 return f"{roles[r]} of at least {n} of role {r} would run"

@@ -1,4 +1,4 @@
-"""Levels: to which slice of the order each group's minimum and elastic members belong, and their worth.
+"""Levels: to which slice of the order minima and elastic members belong, and what they are worth.
 
 A level comes wholly before the next. Worth is the dominant share in units of 1 / scale, at least 1.
 """

@@ -24,7 +24,7 @@ class Standing(StrEnum):
 
 
 def rank(pod: Pod) -> tuple[object, ...]:
-    """Order inside a group: task priority from the top, then age, then name with numbers as numbers."""
+    """Order inside a group: task priority from the top, then age, then name (digits as numbers)."""
     parts = tuple((0, int(s), "") if s.isdigit() else (1, 0, s) for s in _DIGITS.split(pod.name))
     return (-pod.task_priority, pod.created_s, parts, pod.key)
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..models import GroupKey, PodKey
 from .fairness import missing_of
+from .ledger import Matrix
 from .members import Members
 from .outcome import Outcome
 from .scene import Scene
@@ -130,14 +131,14 @@ class Waiting:
 
     def measure(self, outcome: Outcome) -> int:
         scene = outcome.scene
-        use: dict[int, object] = {}
+        use: dict[int, Matrix] = {}
         for p, i in outcome.new_pods:
-            use[i] = use.get(i, 0) + scene.row(p)
+            use[i] = use[i] + scene.row(p) if i in use else scene.row(p)
         n = 0
         for i, row in use.items():
             short = scene.room_later[i] - scene.room_now[i]
             now = np.maximum(scene.room_now[i], 0)
-            n += bool(((np.asarray(row) > now) & (short > 0)).any())
+            n += bool(((row > now) & (short > 0)).any())
         return n
 
 
@@ -172,7 +173,7 @@ class Binpack:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The use of the fullest node that takes pods of the plan, in permille of its scarcest resource."""
+    """The use of the fullest node that takes pods, in permille of its scarcest resource."""
 
     name: str = "spread"
     unit: str = "permille"
@@ -228,10 +229,12 @@ class LargeHoles:
     def largest(scene: Scene) -> tuple[int, ...]:
         """Return the row of the pod with the largest dominant share of a node."""
         best: tuple[float, tuple[int, ...]] = (0.0, ())
-        top = scene.allocatable.max(axis=0) if len(scene.nodes) else ()
+        if not scene.nodes:
+            return ()
+        top = scene.allocatable.max(axis=0)
         for p in {id(p.spec): p for p in scene.snapshot.pods if p.ours}.values():
             row = tuple(int(v) for v in scene.row(p))
-            share = max((v / t for v, t in zip(row, top) if t and v), default=0.0)
+            share = max((v / t for v, t in zip(row, top, strict=True) if t and v), default=0.0)
             if share <= 1:
                 best = max(best, (share, row))
         return best[1]

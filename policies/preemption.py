@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SUBSETS = 5
-"""Up to this many kinds of claimants on one node, every subset gets its row; beyond, the main ones."""
+"""Of up to so many kinds of claimants every subset gets its row; of more, the main ones."""
 
 
 def nothing_is_due(scene: Scene, branch: QueueName, asks: Iterable[int]) -> bool:
@@ -51,7 +51,7 @@ def _nothing_is_due(scene: Scene, branch: QueueName, asks: Iterable[int]) -> boo
     limits, table = limits_of(scene), standing_of(scene)
     below = [q for q in scene.tree.queues if branch in scene.tree.path(q)]
     literal = scene.config.literal_deserved
-    named = {r for q in below for r in limits.deserved[QueueName(q)]}
+    named = {r for q in below for r in limits.deserved[q]}
     mine = [r for r in asks if r in named or (literal and r in limits.named)]
     return bool(mine) and all(
         not table.due[branch].get(r) and not limits.guarantee[branch][r] for r in mine
@@ -161,7 +161,7 @@ def rights_of(outcome: Outcome) -> Rights:
 
 @dataclass(frozen=True, slots=True)
 class Preemption:
-    """Evictions only by right, whole gangs or surplus, never below a guarantee, room for claimants."""
+    """Evictions only by right, whole gangs or surplus, above guarantees, room for claimants."""
 
     name: str = "preemption"
 
@@ -169,10 +169,10 @@ class Preemption:
 
     def check(self, outcome: Outcome) -> Iterable[Violation]:
         scene = outcome.scene
-        for key in sorted(outcome.evicted):
-            p = scene.pods.get(key)
+        for pod in sorted(outcome.evicted):
+            p = scene.pods.get(pod)
             if p is None or p.state is not PodState.RUNNING or p.group is None:
-                yield Violation(self.name, f"pod {key}", "does not run, or is not ours")
+                yield Violation(self.name, f"pod {pod}", "does not run, or is not ours")
         rights = rights_of(outcome) if outcome.losses else None
         holders: dict[GroupKey, list[GroupKey]] = {}
         for key, pods in sorted(outcome.losses.items()):
@@ -276,7 +276,8 @@ class Preemption:
                 continue
             for j, victims in victims_on.items():
                 for v in victims:
-                    if v.group not in holders or p.group in holders[v.group]:
+                    takers = holders.get(v.group) if v.group is not None else None
+                    if takers is None or p.group in takers:
                         continue
                     keys = {*repels(p, v), *repels(v, p)}
                     near = any(
@@ -310,7 +311,8 @@ class Preemption:
             reach = frozenset(chain.from_iterable(chosen))
             use = scene.rows(p for k in kinds if k <= reach for p in kinds[k])
             freed = scene.rows(v for v in victims if v.key in reach)
-            if any(int(u) > max(0, a) + int(f) for u, f, a in zip(use, freed, room) if u):
+            columns = zip(use, freed, room, strict=True)
+            if any(int(u) > max(0, a) + int(f) for u, f, a in columns if u):
                 return True
         return False
 
@@ -362,7 +364,7 @@ class Preemption:
     def _way(
         self, board: "Board", table: "StandingTable", c: "Claimant", v: "Victim", measure: Measure
     ) -> "Var | bool":
-        """Say whether the claimant has a right by the measure to what the plan evicts of the victim."""
+        """Say whether the claimant has a right, by the measure, to what goes of the victim."""
         branches = cross_branches(board.scene, c.queue, v.queue, c.asks, measure)
         if branches is None:
             return False

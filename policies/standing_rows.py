@@ -57,7 +57,7 @@ def _before(
         if other.broken and other.kind == "minimum" and other.position != AS_IT_IS:
             repaired.add(key)
         elif other.pods[0].state is PodState.RUNNING:
-            base = [a + b for a, b in zip(base, row)]
+            base = [a + b for a, b in zip(base, row, strict=True)]
             running[key] += sum(p.state is PodState.RUNNING for p in other.pods)
         elif other.kind == "minimum":
             minimum[key] = other

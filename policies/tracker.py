@@ -1,4 +1,4 @@
-"""Following a growing plan: which nodes a pod may take, the pods placed so far being where they are.
+"""Following a growing plan: which nodes a pod may take, the pods so far being where they are.
 
 Trackers take pods one at a time, as kube-scheduler would; the rules' ``check`` judges the end.
 """
