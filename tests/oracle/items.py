@@ -25,7 +25,7 @@ MINIMUM = -1
 
 Name = tuple[int, int]
 """Group, and the pod of an elastic member or MINIMUM."""
-Key = tuple[int, int, int, int, int, str, tuple[int, int, str, str]]
+Key = tuple[int, int, int, int, int, str, tuple[bool, int, int, str, str]]
 
 
 @dataclass(frozen=True, slots=True)

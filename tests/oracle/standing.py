@@ -2,8 +2,8 @@
 
 Readings of the contract that are fixed here:
 
-* A queue is *limited* in r where its or an ancestor's capability names r, or any queue has a guarantee
-  of r; a capability may name ``pods``.
+* A queue is *limited* in r where its or an ancestor's capability names r, or any queue has a
+  guarantee of r; a capability may name ``pods``.
 * Elastic members are tried for demand in rank order, and skipped if they fail.
 * A group is *lost* only if every plan does give it up: budgets and critical pods may forbid it.
 * A due of an inner queue that does not name r is the sum over its children, unlimited if one is.
@@ -67,12 +67,7 @@ class Standing:
             for q in every
         ]
         self.limited: list[tuple[int, ...]] = [
-            tuple(
-                r
-                for r in range(c.slot + 1)
-                if self.limit[q][r] < UNLIMITED
-            )
-            for q in every
+            tuple(r for r in range(c.slot + 1) if self.limit[q][r] < UNLIMITED) for q in every
         ]
         self.use = [self._running_in(q) for q in every]
         """Running requests (and pods) of each queue's subtree, now."""

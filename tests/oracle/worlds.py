@@ -193,6 +193,7 @@ def _add_group(w: World, n: int) -> None:
     inner = {q.parent for q in w.queues}
     leaves = [q.name for q in w.queues if q.name not in inner]
     queue = rng.choice([q.name for q in w.queues] if w.rarely(30) else leaves)
+    role_minimum: dict[str, int] = {}
     roles = w.rarely(8)
     minimum = rng.choice((1, 1, 1, 1, 2, 2, 3)) if not w.rarely(40) else 0
     elastic = rng.choice((0, 0, 0, 1, 1, 2))

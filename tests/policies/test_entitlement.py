@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apportion.models import Amounts, Config, Queue, Snapshot
+from apportion.models import Amounts, Config, Queue, QueueName, Snapshot
 from apportion.policies.standing import Fractions, StandingTable
 
 from .builders import GPU, Members, cores, foreign, node, queue, snapshot, standing
@@ -245,7 +245,7 @@ def test_pod_slots_take_part_only_where_a_queue_names_them() -> None:
 
     assert standing(plain).scene.ledger.column["pods"] not in standing(plain).columns
     table = standing(named)
-    assert table.due["a"][table.scene.ledger.pods] == 2  # type: ignore[index]
+    assert table.due[QueueName("a")][table.scene.ledger.pods] == 2
 
 
 def test_foreign_work_is_taken_off_before_anything_is_divided() -> None:

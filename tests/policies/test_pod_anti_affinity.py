@@ -71,7 +71,9 @@ def test_anti_affinity_of_foreign_pods_counts_and_of_leaving_ones_does_not() -> 
         there = foreign("f", 1, "a1", state, **apart(term("g")))
         return zoned(there, Members("g", "q", waiting=1))
 
-    assert refuses(AFFINITY, after(with_foreign(PodState.RUNNING), "g0@a1"), "pod x/g0", "not borne by sys/f")
+    assert refuses(
+        AFFINITY, after(with_foreign(PodState.RUNNING), "g0@a1"), "pod x/g0", "not borne by sys/f"
+    )
     assert accepts(AFFINITY, after(with_foreign(PodState.TERMINATING), "g0@a1"))
 
 
