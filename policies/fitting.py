@@ -99,7 +99,9 @@ class Field:
         if done:
             names = self.scene.nodes
             return Fit({k: names[i].name for k, i in found.items()})
-        return Fit(None, proven=self._steps > 0)
+        proven = self._steps > 0
+        self.scene.cut_short |= not proven
+        return Fit(None, proven)
 
     def _count(self, pods: Sequence[Pod]) -> Fit:
         counts = self.per_node(pods[0], len(pods))

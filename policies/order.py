@@ -396,24 +396,27 @@ def _returns(outcome: Outcome, patience: Patience) -> Iterator[Objection]:
     places = {k: n for k, n in outcome.places.items()}
     after = Scene(advance(scene.snapshot, places, outcome.evicted), scene.config, scene.rules)
     nothing = Outcome(after, {}, _given_up_pods(after), bound=())
-    for key in victims:
-        if not patience.spend():
-            return
-        if not standing_of(after).could_run[key] or exchange(nothing, key, ()) is not None:
-            continue
-        lost = {p.key for p in outcome.losses[key]}
-        pool: list[Giver] = []
-        for r in runners(nothing):
-            taker = r.group in outcome.started and bool(had.may(r.group, key))
-            if taker or _instead(outcome, lost, r):
-                pool.append(r)
-        found = smallest(nothing, key, pool) if pool else None
-        if found is None:
-            continue
-        gives_way, then = found
-        rights = rights_of(then)
-        if gives_way and all(rights.may(key, s.group) for s in gives_way):
-            yield Objection(8, key, gives_way, _in_its_place(outcome, lost, gives_way))
+    try:
+        for key in victims:
+            if not patience.spend():
+                return
+            if not standing_of(after).could_run[key] or exchange(nothing, key, ()) is not None:
+                continue
+            lost = {p.key for p in outcome.losses[key]}
+            pool: list[Giver] = []
+            for r in runners(nothing):
+                taker = r.group in outcome.started and bool(had.may(r.group, key))
+                if taker or _instead(outcome, lost, r):
+                    pool.append(r)
+            found = smallest(nothing, key, pool) if pool else None
+            if found is None:
+                continue
+            gives_way, then = found
+            rights = rights_of(then)
+            if gives_way and all(rights.may(key, s.group) for s in gives_way):
+                yield Objection(8, key, gives_way, _in_its_place(outcome, lost, gives_way))
+    finally:
+        scene.cut_short |= after.cut_short
 
 
 def _kinds(pods: Sequence[Pod]) -> Counter[tuple[str, PodSpec]]:

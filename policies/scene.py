@@ -27,6 +27,8 @@ class Scene:
         self._masks: dict[PodSpec, Mask] = {}
         self._mask_of_id: dict[int, tuple[PodSpec, Mask]] = {}
         self._groupings: dict[NodeFeatures, tuple[NDArray[np.int64], list[int]]] = {}
+        self.cut_short = False
+        """A search for places met its step limit: what it did not find may exist all the same."""
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:

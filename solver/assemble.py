@@ -51,6 +51,7 @@ def assemble(scene: Scene, answer: "Answer", clock: "Clock") -> Plan:
     gaps = [t.gap for t in tiers if t.name in WORK]
     known = [g for g in gaps if g is not None]
     gap = max(known) if len(known) == len(gaps) and known else None
+    proven = answer.solver.order_proven and not scene.cut_short
     wall = None if scene.config.deterministic else round(clock.spent(), 6)
     return Plan(
         snapshot=scene.snapshot.digest,
@@ -63,7 +64,7 @@ def assemble(scene: Scene, answer: "Answer", clock: "Clock") -> Plan:
         warnings=(*scene.snapshot.warnings, *limits_of(scene).warnings),
         queues=tuple(_queues(outcome)),
         objective=tiers,
-        solver=replace(answer.solver, gap=gap, wall_seconds=wall),
+        solver=replace(answer.solver, gap=gap, order_proven=proven, wall_seconds=wall),
     )
 
 

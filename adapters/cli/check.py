@@ -124,6 +124,8 @@ def _verify(
             found = list(order_violations(given, scene))
     for v in found:
         print(plain(str(v)))
+    if order and scene.cut_short:
+        print("note: a search for places was cut short, so more might object than was found")
     if found and given.plan.config not in ("", settings.digest):
         print("note: the plan was made with other settings; give the same --config and options")
     places = count(len(given.plan.places), "start")
