@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..models import GroupKey, Pod, Reason, Violation
+from .evictable import given_up
 from .members import Members, Standing
 from .outcome import Outcome
 
@@ -62,6 +63,13 @@ class Gang:
             for p in new:
                 if p.state != "pending":
                     yield Violation(self.name, f"pod {p.key}", f"is {p.state}, not pending")
+        for m in outcome.scene.roster.values():
+            stays = m.key not in outcome.started and outcome.kept(m.key)
+            if given_up(outcome.scene, m) and stays:
+                yield Violation(
+                    self.name, f"group {m.key}",
+                    "is broken, past its grace, and neither completed nor given up",
+                )  # fmt: skip
 
     @staticmethod
     def _short_of(m: Members, after: Iterable[Pod]) -> str:

@@ -194,14 +194,6 @@ class Preemption:
                             self.name, f"pod {p.key}",
                             f"is evicted for {', '.join(named) or 'nobody'}, who has no right",
                         )  # fmt: skip
-        for m in scene.roster.values():
-            if given_up(scene, m) and m.key not in outcome.started:
-                stay = [p for p in m.running if p.key not in outcome.evicted]
-                if stay:
-                    yield Violation(
-                        "gang", f"group {m.key}", "is broken, past its grace, and neither "
-                        "completed nor given up",
-                    )  # fmt: skip
         if rights is not None:
             yield from self._check_guarantees(outcome, rights, holders)
             yield from self._check_claims(outcome, holders)

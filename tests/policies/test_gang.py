@@ -153,10 +153,8 @@ def test_grace_is_over_at_its_last_second(grace_s: int, want: set[str], solve: S
 
 def test_a_plan_that_keeps_a_broken_gang_past_its_grace_is_refused() -> None:
     world = broken(LONG_AGO, cpu=1)
-    preemption = rule("preemption")
 
-    found = list(preemption.check(after(world)))
-
-    assert [(v.rule, v.about) for v in found] == [("gang", "group x/g")]
-    assert accepts(preemption, after(world, gone="g0"))
-    assert accepts(preemption, after(broken(JUST_NOW, cpu=1)))
+    assert refuses(GANG, after(world), "group x/g", "neither completed nor given up")
+    assert accepts(rule("preemption"), after(world))
+    assert accepts(GANG, after(world, gone="g0"))
+    assert accepts(GANG, after(broken(JUST_NOW, cpu=1)))
