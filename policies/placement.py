@@ -8,7 +8,7 @@
 * stability: pods that go where the cycle before promised (max).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -158,7 +158,7 @@ class Binpack:
                 continue
             used = board.integer(0, cls.size, ("in use", cls.index)).var
             for s, x in board.on(cls):
-                each = -(-board.upper(x) // cls.size)
+                each = min(cls.room[r] // v for r, v in enumerate(s.row) if v)
                 board.at_most([(1, x), (-each, used)], 0, self.name, f"{s.label} {cls.label}")
             for r, room in enumerate(cls.room):
                 terms = [(s.row[r], x) for s, x in board.on(cls) if s.row[r]]
@@ -188,7 +188,7 @@ class Spread:
                 terms = [(s.row[r] * 1000, x) for s, x in board.on(cls) if s.row[r]]
                 if terms and whole > 0:
                     here = [(-1000 * u.row[r], board.lost(u)) for u in board.units_on(cls)]
-                    used = board.flag(("takes", cls.index))
+                    used = board.flag(("takes", cls.index, r))
                     for _, x in terms:
                         board.at_most([(1, x), (-board.upper(x), used)], 0, self.name, cls.label)
                     board.at_most(
@@ -243,23 +243,30 @@ class LargeHoles:
         row = self.largest(board.scene)
         out: list[Term] = []
         for cls in board.classes:
-            if cls.size > 1 or not row:
-                continue
             units = board.units_on(cls)
             spare = [
                 room + sum(u.row[r] * len(u.pods) for u in units) for r, room in enumerate(cls.room)
             ]
-            if any(v > spare[r] for r, v in enumerate(row) if v):
+            if not row or any(v > spare[r] for r, v in enumerate(row) if v):
                 continue
-            hole = board.flag(("hole", cls.index))
+            holes = board.integer(0, cls.size, ("holes", cls.index)).var
             for r, v in enumerate(row):
-                if v:
-                    terms = [(s.row[r], x) for s, x in board.on(cls) if s.row[r]]
+                if not v:
+                    continue
+                terms = [(s.row[r], x) for s, x in board.on(cls) if s.row[r]]
+                if cls.size > 1:
+                    # Nothing runs there that could leave; the room of the nodes is pooled.
+                    most = cls.room[r] * cls.size
+                    board.at_most([*terms, (v, holes)], most, self.name, cls.label)
+                else:
                     freed = [(-u.row[r], board.lost(u)) for u in units if u.row[r]]
                     board.at_most(
-                        [*terms, *freed], cls.room[r] - v, self.name, cls.label, given=[hole]
+                        [*terms, *freed], cls.room[r] - v, self.name, cls.label, given=[holes]
                     )
-            out.append((1, hole))
+            out.append((1, holes))
+        untouched = [i for i in range(len(board.scene.nodes)) if board.class_of(i) is None]
+        if row and (stay := self._holes(board.scene.room_later[untouched], row)):
+            out.append((stay, board.integer(1, 1, "holes that stay").var))
         return out
 
     def measure(self, outcome: Outcome) -> int:
@@ -273,9 +280,14 @@ class LargeHoles:
                 room[i] = room[i] + scene.row(p)
         for p, i in outcome.new_pods:
             room[i] = room[i] - scene.row(p)
+        return self._holes(room, row)
+
+    @staticmethod
+    def _holes(room: Matrix, row: Sequence[int]) -> int:
+        """Count the rows of room that hold the pod."""
         need = np.array(row, dtype=room.dtype)
         asked = np.flatnonzero(need)
-        return int((room[:, asked] >= need[asked]).all(axis=1).sum()) if len(asked) else 0
+        return int((room[:, asked] >= need[asked]).all(axis=1).sum())
 
 
 @dataclass(frozen=True, slots=True)
