@@ -134,6 +134,7 @@ class Unit:
     index: int
     victim: Victim
     node: int
+    """Negative where the snapshot does not know it: they count for their queue alone."""
     pods: tuple[Pod, ...]
     row: tuple[int, ...]
 
@@ -221,7 +222,8 @@ class Board:
         }
         self._units_on: dict[int, list[Unit]] = {}
         for u in p.units:
-            self._units_on.setdefault(self._class_of_node[u.node].index, []).append(u)
+            if u.node >= 0:
+                self._units_on.setdefault(self._class_of_node[u.node].index, []).append(u)
         self._rolesets_of_shape: list[list[RoleSet]] = [[] for _ in p.shapes]
         self._rolesets_of_type: list[list[RoleSet]] = [[] for _ in p.types]
         for r in p.rolesets:

@@ -179,6 +179,8 @@ class PodAffinity:
     def _existing(self, board: "Board", s: "Shape") -> None:
         """Running victims that repel the shape, or that it repels, must go first."""
         for unit in board.units:
+            if unit.node < 0:
+                continue
             keys = {*repels(s.sample, unit.sample), *repels(unit.sample, s.sample)}
             for key in keys:
                 numbers, _ = board.world.domains(key)

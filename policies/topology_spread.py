@@ -157,7 +157,7 @@ class TopologySpread:
     def _counts(outcome: Outcome, pod: Pod, c: SpreadConstraint) -> dict[str, int]:
         nodes = outcome.scene.nodes
         takes_part = eligible_nodes(c, pod, nodes)
-        counts = {n.labels[c.topology_key]: 0 for n, ok in zip(nodes, takes_part) if ok}
+        counts = {nodes[i].labels[c.topology_key]: 0 for i in np.flatnonzero(takes_part)}
         for q, j in outcome.standing_pods:
             if takes_part[j] and counts_towards(c, pod, q):
                 counts[nodes[j].labels[c.topology_key]] += 1
@@ -216,7 +216,8 @@ class TopologySpread:
                         d = int(domains[cls.nodes[0]])
                         adds.setdefault(d, []).append((1, board.bounded(var)))
         for unit in board.units:
-            if takes_part[unit.node] and counts_towards(c, s.sample, unit.sample):
-                var = board.bounded(board.lost(unit))
-                adds.setdefault(int(domains[unit.node]), []).append((-1, var))
+            stands = unit.node >= 0 and takes_part[unit.node]
+            if stands and counts_towards(c, s.sample, unit.sample):
+                lost = board.bounded(board.lost(unit))
+                adds.setdefault(int(domains[unit.node]), []).append((-1, lost))
         return adds
