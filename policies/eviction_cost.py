@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal
 from ..models import GroupKey, Pod, QueueName
 from .cost import age_s, lost_work
 from .evictable import given_up, victim_priority
-from .members import Item
+from .items import Item, items_of
 from .outcome import Outcome
 from .places import places_of_items
 from .scene import Scene
-from .standing import items_of, standing_of
+from .standing import standing_of
 from .standing_rows import out_var, running_items
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from ..models import GroupKey, NodeName, Pod, PodKey, Violation
 from .api import Constraint
 from .evictable import evictable, given_up, victim_priority
 from .fitting import Field
+from .items import nominated_pods
 from .ledger import Matrix
 from .members import Standing
 from .outcome import Outcome
 from .podset import PodSet
 from .preemption import Rights, rights_of, subsets
 from .scene import Scene
-from .standing import nominated_pods
 
 SMALL = 7
 """Pools of up to so many are tried in all parts."""

@@ -8,7 +8,6 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import Literal
 
 from ..models import Group, GroupKey, Pod, PodSpec, PodState, Snapshot
 
@@ -176,23 +175,3 @@ class Roster:
 
     def values(self) -> Iterable[Members]:
         return self._of.values()
-
-
-Kind = Literal["minimum", "elastic"]
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """What is wholly in or wholly out of an entitlement: a minimum, or one elastic member."""
-
-    group: Group
-    kind: Kind
-    pods: tuple[Pod, ...]
-    new: bool
-    broken: bool
-    position: int = 0
-    """Rank among the group's elastic members."""
-
-    @property
-    def id(self) -> tuple[GroupKey, Kind, int]:
-        return (self.group.key, self.kind, self.position)

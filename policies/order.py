@@ -24,12 +24,13 @@ from .exchange import (
     starters,
     takeable,
 )
+from .items import nominated_pods, party_of
 from .members import Standing
 from .outcome import Outcome
 from .places import Places, places_of
 from .preemption import rights_of
 from .scene import Scene
-from .standing import nominated_pods, party_of, standing_of
+from .standing import standing_of
 
 ITEMS = {
     1: "broken gang",

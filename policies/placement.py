@@ -16,11 +16,11 @@ import numpy as np
 
 from ..models import GroupKey, PodKey
 from .fairness import missing_of
+from .items import nominated_pods
 from .ledger import Matrix
 from .members import Members
 from .outcome import Outcome
 from .scene import Scene
-from .standing import nominated_pods
 
 if TYPE_CHECKING:
     from .board import Board, Term

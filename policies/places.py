@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 
 from ..models import GroupKey, Pod, PodKey, QueueName
 from ..models.queue import ROOT
-from .members import Item
+from .items import Item, items_of, leaf_key, turns_of
 from .outcome import Outcome
-from .standing import MEASURES, Measure, StandingTable, items_of, leaf_key, turns_of
+from .standing import MEASURES, Measure, StandingTable
 
 ItemId = tuple[GroupKey, str, int]
 Over = dict[tuple[QueueName, Measure], frozenset[int]]

@@ -5,9 +5,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 from ..models import GroupKey, PodKey, PodState, QueueName
-from .members import Item
+from .items import AS_IT_IS, Item, items_of
 from .places import ranks_of
-from .standing import AS_IT_IS, Measure, StandingTable, items_of
+from .standing import Measure, StandingTable
 
 if TYPE_CHECKING:
     from .board import Board, GroupType, Term, Var, Victim

@@ -19,12 +19,13 @@ from ..policies.board import (
 )
 from ..policies.cost import spare_members
 from ..policies.evictable import evictable, given_up, victim_priority
+from ..policies.items import nominated_pods
 from ..policies.ledger import Matrix
 from ..policies.levels import Levels, Worth
 from ..policies.members import Members, Standing
 from ..policies.preemption import asks_of, cross_branches
 from ..policies.scene import Scene
-from ..policies.standing import nominated_pods, standing_of
+from ..policies.standing import standing_of
 
 EXACT_PAIRS = 20_000
 """Up to so many (shape, node) pairs every node is a class of its own."""

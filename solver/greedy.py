@@ -10,11 +10,12 @@ from fractions import Fraction
 
 from ..models import GroupKey, Pod, QueueName
 from ..policies.evictable import given_up
+from ..policies.items import Item, items_of, leaf_key, nominated_pods
 from ..policies.levels import Level, Levels, Worth, scale_of, worth
-from ..policies.members import Item, Members, Standing
+from ..policies.members import Members, Standing
 from ..policies.places import ranks_of
 from ..policies.scene import Scene
-from ..policies.standing import StandingTable, items_of, leaf_key, nominated_pods, standing_of
+from ..policies.standing import StandingTable, standing_of
 from .draft import Draft
 from .hunt import Hunt
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from apportion.models import Amounts, Config, Queue, QueueName, Snapshot
-from apportion.policies.standing import Fractions, StandingTable
+from apportion.policies.entitlement import Fractions
+from apportion.policies.standing import StandingTable
 
 from .builders import GPU, Members, cores, foreign, node, queue, snapshot, standing
 

@@ -1,0 +1,143 @@
+"""Items: into what a group's work falls, and the order of a leaf's items.
+
+A minimum or one elastic member is wholly in or wholly out (docs/design/order.md, sections 1 and 3).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from ..models import Group, GroupKey, Pod, PodKey, QueueName
+from .limits import limits_of
+from .members import Members, Standing
+from .scene import Scene
+
+Kind = Literal["minimum", "elastic"]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What is wholly in or wholly out of an entitlement: a minimum, or one elastic member."""
+
+    group: Group
+    kind: Kind
+    pods: tuple[Pod, ...]
+    new: bool
+    broken: bool
+    position: int = 0
+    """Rank among the group's elastic members."""
+
+    @property
+    def id(self) -> tuple[GroupKey, Kind, int]:
+        return (self.group.key, self.kind, self.position)
+
+
+def nominated_pods(scene: Scene) -> frozenset[PodKey]:
+    """Return the pods that the cycle before promised a place: their items rank as if running."""
+    return frozenset(k for k, _ in scene.snapshot.nominations)
+
+
+AS_IT_IS = -1
+"""Position of a broken group's minimum that is not completed."""
+
+
+def items_of(scene: Scene, m: Members, pending: Sequence[Pod]) -> list[Item]:
+    """Return the group's items if these pending pods start: its minimum, and elastic members."""
+    promised = nominated_pods(scene)
+    g = m.group
+    broken = m.standing is Standing.BROKEN
+
+    def item(kind: Kind, pods: Sequence[Pod], new: bool, position: int = 0) -> Item:
+        fresh = new and not any(p.key in promised for p in pods)
+        return Item(g, kind, tuple(pods), fresh, broken, position)
+
+    out: list[Item] = []
+    if m.standing is Standing.NEW:
+        first, elastic = m.split(pending)
+        out.append(item("minimum", first, True))
+        out += [item("elastic", (p,), True, i) for i, p in enumerate(elastic)]
+        return [i for i in out if i.pods]
+    if m.standing is Standing.BROKEN:
+        first, elastic = m.split([*m.running, *pending])
+        whole = m.is_whole(first)
+        out.append(item("minimum", first, False, 0 if whole else AS_IT_IS))
+        out += [item("elastic", (p,), True, i) for i, p in enumerate(elastic)]
+        return out
+    first, surplus = m.split(m.running)
+    if first:
+        out.append(item("minimum", first, False))
+    out += [item("elastic", (p,), False, i) for i, p in enumerate(surplus)]
+    at = len(surplus)
+    out += [item("elastic", (p,), True, at + i) for i, p in enumerate(pending)]
+    return out
+
+
+def leaf_key(item: Item, turn: int = 0) -> tuple[object, ...]:
+    """The leaf order; ``turn`` is the place in progressive filling over namespaces or users."""
+    g = item.group
+    return (
+        not item.broken,
+        -g.priority,
+        item.new,
+        item.kind == "elastic",
+        turn if item.new else 0,
+        g.created_s,
+        g.key,
+        item.position,
+    )
+
+
+def party_of(scene: Scene, group: Group) -> str | None:
+    """Return the namespace or user that shares the group's queue; None where groups do."""
+    share = scene.config.queues.get(group.queue)
+    if share is None or share.within == "groups":
+        return None
+    return group.namespace if share.within == "namespaces" else group.user
+
+
+def turns_of(scene: Scene, q: QueueName, items: Sequence[Item]) -> list[int]:
+    """Progressive filling inside a queue over namespaces or users, where configured."""
+    if party_of(scene, items[0].group) is None if items else True:
+        return [0] * len(items)
+
+    def party(i: Item) -> str:
+        return party_of(scene, i.group) or ""
+
+    capacity = limits_of(scene).capacity
+
+    use: dict[str, list[int]] = {}
+    width = len(capacity)
+
+    def share_of(row: Sequence[int]) -> Fraction:
+        parts = [
+            Fraction(row[r], capacity[r])
+            for r in range(width)
+            if capacity[r] and r != scene.ledger.pods
+        ]
+        return max(parts, default=Fraction(0))
+
+    def take(i: Item) -> None:
+        row = scene.rows(i.pods)
+        old = use.setdefault(party(i), [0] * width)
+        use[party(i)] = [a + int(b) for a, b in zip(old, row, strict=True)]
+
+    turns = [0] * len(items)
+    for i in items:
+        if not i.new:
+            take(i)
+    waiting = sorted((n for n, i in enumerate(items) if i.new), key=lambda n: leaf_key(items[n]))
+    turn = 0
+    while waiting:
+        turn += 1
+        zero = [0] * width
+        best = min(
+            waiting,
+            key=lambda n: (
+                leaf_key(items[n])[:4], share_of(use.get(party(items[n]), zero)), waiting.index(n)
+            ),
+        )  # fmt: skip
+        waiting.remove(best)
+        turns[best] = turn
+        take(items[best])
+    return turns
