@@ -69,6 +69,8 @@ def _is(what: str, v: View, key: GroupKey, group: Group | None) -> Found:
         yield f"group {key} is not held: {state}"
     elif what == "running" and not (reached and (v.after == "settled" or stays)):
         yield f"group {key} does not run: {state}"
+    elif what == "admitted" and not any(a.group == key for a in v.plan.admissions):
+        yield f"group {key} is not let in without pods: {state}"
     elif what == "evicted" and not any(
         v.snapshot.pods_by_key[k].group == key for k in v.evicted if k in v.snapshot.pods_by_key
     ):

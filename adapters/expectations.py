@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, model_validator
 from ..models.quantity import parse_signed
 
 After = Literal["plan", "settled"]
-Is = Literal["placed", "nominated", "held", "running", "evicted"]
+Is = Literal["placed", "nominated", "held", "running", "evicted", "admitted"]
 
 
 def _range(given: int | list[int]) -> int | list[int]:

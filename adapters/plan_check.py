@@ -3,8 +3,19 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from ..models import Config, Plan, PodState, QueueRow, Snapshot, TierRow, Violation
+from ..models import (
+    Config,
+    Group,
+    Plan,
+    PodState,
+    QueueName,
+    QueueRow,
+    Snapshot,
+    TierRow,
+    Violation,
+)
 from ..models.amounts import total
+from ..policies.admission import check_admissions, could_enter
 from ..policies.exchange import verify
 from ..policies.goals import goals_for
 from ..policies.order import ITEMS, objections
@@ -31,7 +42,7 @@ def violations_of(plan: GivenPlan | Plan, scene: Scene) -> list[Violation]:
         *_digests(one, scene),
         *_pods(one.plan, scene),
         *_held(one, scene),
-        *_admissions(one.plan, scene),
+        *_admissions(one, scene, outcome),
         *verify(outcome),
         *_objective(one.plan, outcome),
         *_queues(one.plan, outcome),
@@ -41,7 +52,10 @@ def violations_of(plan: GivenPlan | Plan, scene: Scene) -> list[Violation]:
 
 def order_violations(plan: GivenPlan, scene: Scene) -> Iterable[Violation]:
     """Yield what the order list (docs/design/order.md) objects to."""
-    for o in objections(_outcome(plan, scene)):
+    outcome = _outcome(plan, scene)
+    for g in could_enter(outcome, _let_in(plan.plan, scene)):
+        yield Violation(ORDER, f"group {g.key}", "could be let in beside the plan and is not")
+    for o in objections(outcome):
         who = ", ".join(map(str, o.gives_way)) or "nobody"
         if o.item == 8:
             said = "is evicted though everything that starts could start without that"
@@ -157,13 +171,33 @@ def _held(one: GivenPlan, scene: Scene) -> Iterable[Violation]:
             yield _wrong(f"group {key}", f"waits with {len(waits)} pods and is not under held")
 
 
-def _admissions(plan: Plan, scene: Scene) -> Iterable[Violation]:
-    for a in plan.admissions:
-        group = scene.snapshot.groups_by_key.get(a.group)
+def _admissions(one: GivenPlan, scene: Scene, outcome: Outcome) -> Iterable[Violation]:
+    groups = scene.snapshot.groups_by_key
+    listed = Counter(a.group for a in one.plan.admissions)
+    held = {h.group for h in one.plan.held}
+    for a in one.plan.admissions:
+        about, group = f"group {a.group}", groups.get(a.group)
         if group is None:
-            yield _wrong(f"group {a.group}", "is let in, but is not in the input")
+            yield _wrong(about, "is let in, but is not in the input")
         elif not group.asks_admission:
-            yield _wrong(f"group {a.group}", "is let in, but does not ask to be")
+            yield _wrong(about, "is let in, but does not ask to be")
+        elif a.reserved != group.min_resources:
+            yield _wrong(about, "is let in with another amount than it asks for")
+        if listed[a.group] > 1:
+            yield _wrong(about, f"is let in {listed[a.group]} times")
+        if a.group in held:
+            yield _wrong(about, "is let in and held at once")
+    for group in scene.snapshot.groups:
+        neither = not listed[group.key] and group.key not in held
+        if group.asks_admission and neither and "held" in one.has:
+            yield _wrong(f"group {group.key}", "asks to be let in, and is not under held")
+    yield from check_admissions(outcome, _let_in(one.plan, scene))
+
+
+def _let_in(plan: Plan, scene: Scene) -> list[Group]:
+    groups = scene.snapshot.groups_by_key
+    named = (groups[k] for k in sorted({a.group for a in plan.admissions}) if k in groups)
+    return [g for g in named if g.asks_admission]
 
 
 # What the plan says of itself
@@ -231,7 +265,7 @@ def _queues(plan: Plan, outcome: Outcome) -> Iterable[Violation]:
 
 def _queue(row: QueueRow, outcome: Outcome, about: str) -> Iterable[Violation]:
     scene = outcome.scene
-    queue = scene.tree.queues[row.name]
+    queue = scene.tree.queues[QueueName(row.name)]
     use = scene.ledger.amounts([int(v) for v in outcome.use_after[queue.name]])
     for r in sorted({*use, *row.allocated} - {"pods"}):
         if use[r] != row.allocated[r]:

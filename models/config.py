@@ -67,7 +67,7 @@ class Config(Value, frozen=True):
     grace_s: int = 60
     """How long a running gang may stay below its minimum before it is given up."""
     overcommit_percent: int = 120
-    """How much of the cluster groups without pods may reserve, in percent of what is free."""
+    """Groups without pods are let in while use and reservations stay within this part of the cluster."""
 
     @property
     def digest(self) -> str:

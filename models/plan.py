@@ -51,7 +51,7 @@ class Admission(Value, frozen=True, order=True):
     reserved: Amounts = ZERO
 
 
-class Held(Value, frozen=True):
+class Held(Value, frozen=True, omit_defaults=False):
     """A group that wants more than it gets, and why."""
 
     group: GroupKey

@@ -15,13 +15,15 @@ from ..models import (
     Pod,
     PodKey,
     QueueRow,
+    Reason,
     TierRow,
 )
+from ..policies.admission import admit
 from ..policies.cost import age_s, lost_work
 from ..policies.evictable import given_up, victim_priority
 from ..policies.limits import limits_of
 from ..policies.outcome import Outcome
-from ..policies.preemption import rights_of
+from ..policies.rights import rights_of
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
 from .beneficiaries import beneficiaries
@@ -51,6 +53,7 @@ def assemble(scene: Scene, answer: "Answer", clock: "Clock") -> Plan:
     gaps = [t.gap for t in tiers if t.name in WORK]
     known = [g for g in gaps if g is not None]
     gap = max(known) if len(known) == len(gaps) and known else None
+    let_in, refused = admit(outcome)
     proven = answer.solver.order_proven and not scene.cut_short
     wall = None if scene.config.deterministic else round(clock.spent(), 6)
     return Plan(
@@ -59,7 +62,8 @@ def assemble(scene: Scene, answer: "Answer", clock: "Clock") -> Plan:
         binds=tuple(sorted(binds)),
         evictions=tuple(_evictions(outcome, now)),
         nominations=tuple(sorted(nominations)),
-        held=tuple(_held(outcome)),
+        admissions=tuple(let_in),
+        held=tuple(_held(outcome, refused)),
         rejected=scene.snapshot.rejected,
         warnings=(*scene.snapshot.warnings, *limits_of(scene).warnings),
         queues=tuple(_queues(outcome)),
@@ -110,7 +114,7 @@ def _why(outcome: Outcome, key: GroupKey, mine: tuple[GroupKey, ...], up: bool) 
     return f"is beyond what queue {m.group.queue} is entitled to"
 
 
-def _held(outcome: Outcome) -> list[Held]:
+def _held(outcome: Outcome, refused: Mapping[GroupKey, tuple[Reason, ...]]) -> list[Held]:
     scene = outcome.scene
     out: list[Held] = []
     for m in scene.roster.values():
@@ -118,6 +122,8 @@ def _held(outcome: Outcome) -> list[Held]:
         if waiting and not _only_gated_extra(m.pending, waiting, outcome, m.key):
             keys = tuple(sorted(p.key for p in waiting))
             out.append(Held(m.key, keys, tuple(reasons_for(outcome, m.key))))
+        elif m.key in refused:
+            out.append(Held(m.key, (), refused[m.key]))
     return out
 
 

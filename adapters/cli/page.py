@@ -156,7 +156,8 @@ def _held(plan: Plan) -> Iterable[Table | Text]:
         why = Text("\n").join(
             Text.assemble((f"{plain(r.rule)}: ", "dim"), plain(r.message)) for r in h.reasons
         )
-        table.add_row("", Text(plain(h.group), style="yellow"), count(len(h.pods), "pod"), why)
+        pods = count(len(h.pods), "pod") if h.pods else "no pods"
+        table.add_row("", Text(plain(h.group), style="yellow"), pods, why)
     yield table
     yield from _more(plan.held)
 

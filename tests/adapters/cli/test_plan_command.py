@@ -346,3 +346,14 @@ def test_gpu_cluster_script_writes_what_plan_reads(cli: Any, tmp_path: Path) -> 
     assert plan["binds"]
     assert not plan["rejected"]
     assert made == subprocess.run(args, capture_output=True, check=True, text=True).stdout
+
+
+def test_groups_without_pods_are_let_in_or_wait_on_the_page(cli: Any) -> None:
+    result = cli("plan", "tests/adapters/cli/tampered.yaml")
+
+    said = " ".join(result.out.split())
+    assert "Let in without pods 1 group default/early cpu 2 Waits" in said
+    assert (
+        "default/late no pods admission: queue later has 2 in use or reserved of its limit of "
+        "4 cpu; 3 more are asked for" in said
+    )

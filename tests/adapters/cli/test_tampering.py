@@ -42,7 +42,7 @@ def bind(plan: Data, pod: str, node: str) -> None:
     plan["binds"].append({"pod": f"default/{pod}", "group": f"default/{group}", "node": node})
     for h in plan["held"]:
         h["pods"] = [p for p in h["pods"] if p != f"default/{pod}"]
-    plan["held"] = [h for h in plan["held"] if h["pods"]]
+    plan["held"] = [h for h in plan["held"] if h["pods"] or h["group"] != f"default/{group}"]
 
 
 def move(plan: Data, node: str, *pods: str) -> None:
@@ -63,6 +63,11 @@ def drop(plan: Data, part: str, **wanted: str) -> None:
 
 def edit(rows: list[Data], value: Any, key: str, **wanted: str) -> None:
     the(rows, **wanted)[key] = value
+
+
+def let_in(plan: Data, group: str, cpu: int) -> None:
+    plan["held"] = [h for h in plan["held"] if h["group"] != f"default/{group}"]
+    plan["admissions"].append({"group": f"default/{group}", "reserved": {"cpu": 1000 * cpu}})
 
 
 def shift_all(plan: Data) -> None:
@@ -116,6 +121,11 @@ TAMPERINGS: list[tuple[str, Callable[[Data], object], str]] = [
      "plan"),
     ("a group let in that did not ask",
      lambda p: p["admissions"].append({"group": "default/shut", "reserved": {}}), "plan"),
+    ("more groups let in than the limit bears", lambda p: let_in(p, "late", 3), "admission"),
+    ("a group let in with less than it asks for",
+     lambda p: edit(p["admissions"], {"cpu": 1}, "reserved", group="default/early"), "plan"),
+    ("a group let in twice", lambda p: let_in(p, "early", 2), "plan"),
+    ("a group that asks is passed over", lambda p: p.update(admissions=[]), "plan"),
     ("made for another cluster", lambda p: p.update(snapshot="sha256:" + "0" * 64), "plan"),
     ("a tier that says more", lambda p: edit(p["objective"], 0, "value", name="victims"),
      "objective"),
@@ -167,6 +177,22 @@ def test_tampered_plan_is_refused_by_the_right_rule(
 
     assert result.code == 1
     assert rule in rules_named(result.out), result.out
+
+
+def test_a_group_that_could_be_let_in_is_missed_by_the_order_list(
+    cli: Any, plan: Data, tmp_path: Path
+) -> None:
+    bad = {k: plan[k] for k in ("binds", "nominations", "evictions")}
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps({"apiVersion": plan["apiVersion"], "kind": "Plan", **bad}))
+
+    rules = cli("check", "--plan", path, "--in", WORLD, "--deterministic")
+    order = cli("check", "--plan", path, "--in", WORLD, "--deterministic", "--order")
+
+    assert rules.code == 0, rules.out
+    assert order.out.splitlines()[0] == (
+        "order: group default/early: could be let in beside the plan and is not"
+    )
 
 
 def test_content_that_does_not_match_its_digest_is_refused(
