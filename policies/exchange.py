@@ -9,6 +9,7 @@ import numpy as np
 
 from ..models import GroupKey, NodeName, Pod, PodKey, Violation
 from .api import Constraint
+from .claims import subsets
 from .evictable import evictable, given_up, victim_priority
 from .fitting import Field
 from .items import nominated_pods
@@ -16,7 +17,7 @@ from .ledger import Matrix
 from .members import Standing
 from .outcome import Outcome
 from .podset import PodSet
-from .preemption import Rights, rights_of, subsets
+from .rights import Rights, rights_of
 from .scene import Scene
 
 SMALL = 7

@@ -28,7 +28,7 @@ from .items import nominated_pods, party_of
 from .members import Standing
 from .outcome import Outcome
 from .places import Places, places_of
-from .preemption import rights_of
+from .rights import rights_of
 from .scene import Scene
 from .standing import standing_of
 

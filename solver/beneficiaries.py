@@ -8,7 +8,7 @@ from ..policies.host_ports import clash
 from ..policies.limits import limits_of
 from ..policies.outcome import Outcome
 from ..policies.pod_affinity import repels
-from ..policies.preemption import rights_of
+from ..policies.rights import rights_of
 from ..policies.scene import Scene
 
 

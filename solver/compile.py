@@ -23,7 +23,7 @@ from ..policies.items import nominated_pods
 from ..policies.ledger import Matrix
 from ..policies.levels import Levels, Worth
 from ..policies.members import Members, Standing
-from ..policies.preemption import asks_of, cross_branches
+from ..policies.rights import asks_of, cross_branches
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
 

@@ -15,8 +15,8 @@ from ..policies.ledger import Matrix
 from ..policies.limits import limits_of
 from ..policies.members import Members, Standing
 from ..policies.places import Places, places_of
-from ..policies.preemption import asks_of, cross_branches
 from ..policies.quota import non_preemptible_use
+from ..policies.rights import asks_of, cross_branches
 from ..policies.scene import Scene
 from ..policies.standing import MEASURES, standing_of
 

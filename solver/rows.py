@@ -12,7 +12,7 @@ from ..policies.goals import EVICTION_COSTS
 from ..policies.levels import Level
 from ..policies.members import Standing
 from ..policies.outcome import Outcome
-from ..policies.preemption import rights_of
+from ..policies.rights import rights_of
 from .search import Found
 from .stages import Stage
 

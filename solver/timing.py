@@ -9,7 +9,7 @@ from ..models import PodKey
 from ..policies.limits import limits_of
 from ..policies.members import Members, Standing
 from ..policies.outcome import Outcome
-from ..policies.preemption import rights_of
+from ..policies.rights import rights_of
 
 
 def bound_now(outcome: Outcome) -> frozenset[PodKey]:

@@ -9,7 +9,7 @@ from apportion.models import (
     GroupKey,
     Snapshot,
 )
-from apportion.policies.preemption import rights_of
+from apportion.policies.rights import rights_of
 from apportion.policies.testing import accepts, refuses
 
 from .builders import (

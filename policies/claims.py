@@ -1,0 +1,220 @@
+"""Claims: room that victims free is for those with a right to them, on nodes and in queues.
+
+Any set of starting groups uses at most the room before plus what is freed by victims to which one
+of the set has a right (docs/design/order.md, section 4).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, combinations
+from typing import TYPE_CHECKING, TypeVar
+
+from ..models import GroupKey, Pod, Violation
+from .host_ports import clash
+from .limits import limits_of
+from .outcome import Outcome
+from .pod_affinity import repels
+from .scene import Scene
+
+if TYPE_CHECKING:
+    from .board import Board, Claimant, NodeClass, Term, Unit, Var
+
+T = TypeVar("T")
+
+SUBSETS = 5
+"""Of up to so many kinds of claimants every subset gets its row; of more, the main ones."""
+
+
+def subsets(kinds: Sequence[T]) -> Iterable[Sequence[T]]:
+    """Every non-empty subset where there are few kinds; single ones and all of them beyond."""
+    if len(kinds) <= SUBSETS:
+        for n in range(1, len(kinds) + 1):
+            yield from combinations(kinds, n)
+    else:
+        for k in kinds:
+            yield (k,)
+        yield tuple(kinds)
+
+
+# Plain
+
+
+def check_claims(
+    outcome: Outcome, rule: str, holders: Mapping[GroupKey, Sequence[GroupKey]]
+) -> Iterable[Violation]:
+    """On each node (and limited queue) any set of claimants stays within what is its own."""
+    scene = outcome.scene
+    victims_on: dict[int, list[Pod]] = {}
+    for p, i in scene.holders:
+        if p.key in outcome.evicted:
+            victims_on.setdefault(i, []).append(p)
+    yield from _check_clashes(outcome, rule, holders, victims_on)
+    new_on: dict[int, list[Pod]] = {}
+    for p, i in outcome.new_pods:
+        new_on.setdefault(i, []).append(p)
+    for i, victims in sorted(victims_on.items()):
+        room = [int(v) for v in scene.room_later[i]]
+        if _overdrawn(scene, new_on.get(i, []), victims, room, holders):
+            yield Violation(
+                rule, f"node {scene.nodes[i].name}",
+                "room of victims goes to groups that have no claim on it",
+            )  # fmt: skip
+    limits = limits_of(scene)
+    for q in scene.tree.downwards:
+        tops = limits.limit[q]
+        if all(v is None for v in tops):
+            continue
+        inside = {m.key for m in scene.roster.values() if q in scene.tree.path(m.group.queue)}
+        victims = [p for g, ps in outcome.losses.items() if g in inside for p in ps]
+        new = [p for g, ps in outcome.started.items() if g in inside for p in ps]
+        room = [
+            (1 << 80) if top is None else max(0, top - limits.use[q][r])
+            for r, top in enumerate(tops)
+        ]
+        if victims and _overdrawn(scene, new, victims, room, holders):
+            yield Violation(
+                rule, f"queue {q}",
+                "quota of victims goes to groups that have no claim on it",
+            )  # fmt: skip
+
+
+def _check_clashes(
+    outcome: Outcome,
+    rule: str,
+    holders: Mapping[GroupKey, Sequence[GroupKey]],
+    victims_on: Mapping[int, Sequence[Pod]],
+) -> Iterable[Violation]:
+    """A pod that a port or anti-affinity kept away from a victim needs a right to it."""
+    nodes = outcome.scene.nodes
+    shy = any(v.spec.anti_affinity for vs in victims_on.values() for v in vs)
+    for p, i in outcome.new_pods:
+        if not (p.spec.host_ports or p.spec.anti_affinity or shy):
+            continue
+        for j, victims in victims_on.items():
+            for v in victims:
+                takers = holders.get(v.group) if v.group is not None else None
+                if takers is None or p.group in takers:
+                    continue
+                keys = {*repels(p, v), *repels(v, p)}
+                near = any(
+                    nodes[i].labels.get(k) is not None
+                    and nodes[i].labels.get(k) == nodes[j].labels.get(k)
+                    for k in keys
+                )
+                if near or (i == j and clash(p, v)):
+                    yield Violation(
+                        rule, f"pod {p.key}", f"takes the place of {v.key} without a right"
+                    )
+
+
+def _overdrawn(
+    scene: Scene,
+    new: Sequence[Pod],
+    victims: Sequence[Pod],
+    room: Sequence[int],
+    holders: Mapping[GroupKey, Sequence[GroupKey]],
+) -> bool:
+    """Hall's condition: some set of claimants uses more than the room and what it may free."""
+    kinds: dict[frozenset[str], list[Pod]] = {}
+    for p in new:
+        mine = frozenset(
+            v.key
+            for v in victims
+            if v.group is not None and (v.group not in holders or p.group in holders[v.group])
+        )
+        kinds.setdefault(mine, []).append(p)
+    for chosen in subsets(list(kinds)):
+        reach = frozenset(chain.from_iterable(chosen))
+        use = scene.rows(p for k in kinds if k <= reach for p in kinds[k])
+        freed = scene.rows(v for v in victims if v.key in reach)
+        columns = zip(use, freed, room, strict=True)
+        if any(int(u) > max(0, a) + int(f) for u, f, a in columns if u):
+            return True
+    return False
+
+
+# To the solver
+
+
+def tell_claims(board: "Board", rule: str) -> None:
+    """Tell the same to the solver, once it knows the rights."""
+    for cls in board.classes:
+        if board.units_on(cls):
+            _on_node(board, rule, cls)
+    _in_queues(board, rule)
+
+
+def _on_node(board: "Board", rule: str, cls: "NodeClass") -> None:
+    new: dict[Claimant, list[tuple[tuple[int, ...], Var]]] = {}
+    for s, var in board.on(cls):
+        if s.claimant is not None:
+            new.setdefault(s.claimant, []).append((s.row, var))
+    _claim_rows(board, rule, new, board.units_on(cls), [max(0, r) for r in cls.room], cls.label)
+
+
+def _in_queues(board: "Board", rule: str) -> None:
+    limits = limits_of(board.scene)
+    path = board.scene.tree.path
+    for q in board.scene.tree.downwards:
+        tops = limits.limit[q]
+        units = [u for u in board.units if q in path(u.victim.queue)]
+        if not units or all(v is None for v in tops):
+            continue
+        new: dict[Claimant, list[tuple[tuple[int, ...], Var]]] = {}
+        for role in board.rolesets:
+            claimant = role.shape.claimant
+            if claimant is not None and q in path(role.type.queue):
+                new.setdefault(claimant, []).append((role.shape.row, board.count(role)))
+        room = [
+            None if top is None else max(0, top - limits.use[q][r]) for r, top in enumerate(tops)
+        ]
+        _claim_rows(board, rule, new, units, room, f"queue {q}")
+
+
+def _claim_rows(
+    board: "Board",
+    rule: str,
+    new: "Mapping[Claimant, Sequence[tuple[tuple[int, ...], Var]]]",
+    units: "Sequence[Unit]",
+    room: Sequence[int | None],
+    label: str,
+) -> None:
+    kinds: dict[tuple[object, ...], list[Claimant]] = {}
+    for c in new:
+        mine = tuple(_sign(board.right(c, u.victim)) for u in units)
+        kinds.setdefault(mine, []).append(c)
+    if len(kinds) == 1 and all(m is True for m in next(iter(kinds))):
+        return
+    for chosen in subsets(list(kinds)):
+        claimants = [c for k in chosen for c in kinds[k]]
+        freed = [(u, _freed(board, rule, claimants, u)) for u in units]
+        for r, free in enumerate(room):
+            if free is None:
+                continue
+            terms: list[Term] = [(row[r], v) for c in claimants for row, v in new[c] if row[r]]
+            if terms:
+                back = [(-u.row[r], f) for u, f in freed if f is not None and u.row[r]]
+                about = f"{label} {board.scene.ledger.resources[r]} claims"
+                board.at_most([*terms, *back], free, rule, about)
+
+
+def _freed(
+    board: "Board", rule: str, claimants: "Sequence[Claimant]", unit: "Unit"
+) -> "Var | None":
+    """How many pods of the unit are evicted to which one of the claimants has a right."""
+    rights = [board.right(c, unit.victim) for c in claimants]
+    if any(r is True for r in rights):
+        return board.lost(unit)
+    open_ones = sorted({r for r in rights if not isinstance(r, bool)})
+    if not open_ones:
+        return None
+    n = len(unit.pods)
+    memo = ("freed", unit.index, tuple(open_ones))
+    freed = board.integer(0, n, memo).var
+    label = f"pod {unit.sample.key}"
+    board.at_most([(1, freed), (-1, board.lost(unit))], 0, rule, label)
+    board.at_most([(1, freed), *((-n, r) for r in open_ones)], 0, rule, label)
+    return freed
+
+
+def _sign(right: "Var | bool") -> object:
+    return right if isinstance(right, bool) else ("variable", right)

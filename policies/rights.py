@@ -1,0 +1,143 @@
+"""Rights: who may evict whom, as things are after a plan (docs/design/order.md, section 4)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from ..models import GroupKey, QueueName
+from .evictable import victim_priority
+from .limits import limits_of
+from .members import Members
+from .outcome import Outcome
+from .places import places_of
+from .scene import Scene
+from .standing import MEASURES, Measure, standing_of
+
+
+def nothing_is_due(scene: Scene, branch: QueueName, asks: Iterable[int]) -> bool:
+    """Say whether due and guarantee are 0 in all that is asked for and that the branch names.
+
+    An inner queue names what a queue below it names.
+    """
+    memo = _NOTHING_DUE.setdefault(scene, {})
+    key = (branch, tuple(asks))
+    if key not in memo:
+        memo[key] = _nothing_is_due(scene, branch, key[1])
+    return memo[key]
+
+
+_NOTHING_DUE: WeakKeyDictionary[Scene, dict[tuple[QueueName, tuple[int, ...]], bool]] = (
+    WeakKeyDictionary()
+)
+
+
+def _nothing_is_due(scene: Scene, branch: QueueName, asks: Iterable[int]) -> bool:
+    limits, table = limits_of(scene), standing_of(scene)
+    below = [q for q in scene.tree.queues if branch in scene.tree.path(q)]
+    literal = scene.config.literal_deserved
+    named = {r for q in below for r in limits.deserved[q]}
+    mine = [r for r in asks if r in named or (literal and r in limits.named)]
+    return bool(mine) and all(
+        not table.due[branch].get(r) and not limits.guarantee[branch][r] for r in mine
+    )
+
+
+def asks_of(scene: Scene, m: Members) -> tuple[int, ...]:
+    """Return the columns that some running or pending member asks for, the pod slot left out."""
+    row = scene.rows(m.everybody)
+    return tuple(r for r, v in enumerate(row) if v and r != scene.ledger.pods)
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """Where two queues part: the victim's branch, and the claimant's queues up to its branch."""
+
+    victim: QueueName
+    claimant: tuple[QueueName, ...]
+
+
+def cross_branches(
+    scene: Scene,
+    claimant: QueueName,
+    victim: QueueName,
+    asks: Iterable[int],
+    measure: Measure = "entitlement",
+) -> Branches | None:
+    """Return the branches of a possible right across queues; None where there can be none."""
+    mine, other = scene.tree.apart(claimant, victim)
+    if not mine or not other or scene.config.evictions != "all":
+        return None
+    queues = scene.tree.queues
+    if not all(queues[q].reclaimable for q in other):
+        return None
+    if (
+        measure == "entitlement"
+        and nothing_is_due(scene, mine[-1], asks)
+        and (queues[other[-1]].priority >= queues[mine[-1]].priority)
+    ):
+        return None
+    return Branches(other[-1], mine)
+
+
+class Rights:
+    """Rights as they are after a plan."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+        self._scene = outcome.scene
+        self._standing = standing_of(outcome.scene)
+        self._places = places_of(self._standing, outcome)
+        self._known: dict[tuple[GroupKey, GroupKey, int | None], str] = {}
+
+    def may(self, claimant: GroupKey, victim: GroupKey, lost: int | None = None) -> str:
+        """Return "own", "cross" or "" for no right to so many of the victim's running pods.
+
+        Without ``lost``: to what the outcome evicts.
+        """
+        ask = (claimant, victim, lost)
+        if ask not in self._known:
+            self._known[ask] = self._may(claimant, victim, lost)
+        return self._known[ask]
+
+    def _may(self, claimant: GroupKey, victim: GroupKey, lost: int | None) -> str:
+        scene = self._scene
+        g, v = scene.roster[claimant], scene.roster[victim]
+        if not g.group.may_preempt or claimant == victim:
+            return ""
+        allowed = scene.config.evictions
+        if g.group.queue == v.group.queue:
+            lower = allowed != "none" and victim_priority(v) < g.group.priority
+            return "own" if lower else ""
+        asks = asks_of(scene, g)
+        if lost is None:
+            lost = len(self._outcome.losses.get(victim, ()))
+        for measure in MEASURES:
+            branches = cross_branches(scene, g.group.queue, v.group.queue, asks, measure)
+            if (
+                branches is not None
+                and self._within(branches.claimant, asks, measure)
+                and self._places.may_lose(
+                    victim, branches.victim, lost, len(v.running), measure, asks
+                )
+            ):
+                return "cross"
+        return ""
+
+    def _within(self, queues: Iterable[QueueName], asks: Iterable[int], measure: Measure) -> bool:
+        use, most = self._outcome.use_after, self._standing.floors[measure]
+        return all(
+            int(use[q][r]) <= most[q][r]
+            for q in queues
+            for r in asks
+            if r in self._standing.columns
+        )
+
+
+def rights_of(outcome: Outcome) -> Rights:
+    """Return the rights after a plan; kept with the outcome."""
+    known = outcome.kept_rights
+    if known is None:
+        known = Rights(outcome)
+        outcome.kept_rights = known
+    assert isinstance(known, Rights)
+    return known
