@@ -1,17 +1,16 @@
-"""Strategies: random clusters in which every feature turns up, and which shrink to what matters."""
+"""Random clusters in which every feature turns up; equal seeds give equal clusters."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from random import Random
+from typing import TypeVar
 
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from apportion.models import (
     Amounts,
     Budget,
     Group,
-    GroupKey,
     HostPort,
     LabelSelector,
     Node,
@@ -66,31 +65,22 @@ RARELY = (
     "terminating", "done", "mixed", "best effort", "selectors", "ports", "repulsion",
     "attraction", "spread", "ranks", "budgets", "foreign", "promises", "users",
 )  # fmt: skip
-"""A cluster has some of them: many at once hide each other, and shrinking drops them one by one."""
+"""A cluster has some of them: many at once hide each other."""
 
 
-def clusters(size: Size = LARGE) -> st.SearchStrategy[Snapshot]:
-    """Return clusters of up to that size; the simplest is one empty node."""
-    return _clusters(size)
-
-
-@st.composite
-def _clusters(draw: Callable[[st.SearchStrategy[Any]], Any], size: Size) -> Snapshot:
-    common = {f for f in OFTEN if draw(st.integers(0, 3))}
-    rare = {f for f in RARELY if draw(st.integers(0, 4)) == 4}
-    return _Maker(draw, size, frozenset(common | rare)).make()
+def cluster(seed: int, size: Size = LARGE) -> Snapshot:
+    """Return the cluster of this seed and size."""
+    rng = Random(f"cluster {size.nodes} {seed}")
+    common = {f for f in OFTEN if rng.randrange(4)}
+    rare = {f for f in RARELY if not rng.randrange(5)}
+    return _Maker(rng, size, frozenset(common | rare)).make()
 
 
 class _Maker:
     """A cluster in the making."""
 
-    def __init__(
-        self,
-        draw: Callable[[st.SearchStrategy[Any]], Any],
-        size: Size,
-        features: frozenset[str],
-    ) -> None:
-        self._draw, self._size, self._features = draw, size, features
+    def __init__(self, rng: Random, size: Size, features: frozenset[str]) -> None:
+        self._rng, self._size, self._features = rng, size, features
         self._nodes: list[Node] = []
         self._queues: list[Queue] = []
         self._groups: list[Group] = []
@@ -118,23 +108,23 @@ class _Maker:
             nominations=tuple(self._promises),
         )
 
-    # Draws: the first of everything is the plainest
+    # Draws
 
     def _has(self, feature: str, one_in: int = 1) -> bool:
         return feature in self._features and (one_in == 1 or self._chance(one_in))
 
     def _chance(self, one_in: int) -> bool:
-        return bool(self._number(0, one_in - 1) == one_in - 1)
+        return self._rng.randrange(one_in) == 0
 
     def _number(self, low: int, high: int) -> int:
-        return int(self._draw(st.integers(low, high)))
+        return self._rng.randint(low, high)
 
     def _many(self, most: int) -> int:
-        """Draw rather a high number; it shrinks to 0 all the same."""
+        """Draw rather a high number: a crowd is where things go wrong."""
         return max(self._number(0, most), self._number(0, most))
 
     def _pick(self, values: Sequence[T]) -> T:
-        return values[self._number(0, len(values) - 1)]
+        return self._rng.choice(values)
 
     def _resources(self) -> list[str]:
         more = {"devices": GPU, "memory": MEMORY}
@@ -150,7 +140,7 @@ class _Maker:
         if self._has("zones"):
             zone = self._pick(("a", "b", "c", ""))
             labels |= {"zone": zone} if zone else {}
-        taints = ()
+        taints: tuple[Taint, ...] = ()
         if self._has("taints", 3):
             taints = (Taint("kept", self._pick(("NoSchedule", "NoExecute", "PreferNoSchedule"))),)
         self._nodes.append(
@@ -170,7 +160,11 @@ class _Maker:
     def _add_queue(self, n: int) -> None:
         above = [q.name for q in self._queues if self._depth(q) < 3]
         parent = self._pick((None, *above)) if self._has("tree") else None
-        state = self._pick((QueueState.CLOSED, QueueState.CLOSING)) if self._has("closed", 4) else QueueState.OPEN
+        state = (
+            self._pick((QueueState.CLOSED, QueueState.CLOSING))
+            if self._has("closed", 4)
+            else QueueState.OPEN
+        )
         self._queues.append(
             Queue(
                 QueueName(f"q{n}"),

@@ -7,7 +7,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 from apportion.solver.process import SolverProcess
-from properties.trials import Tally
+from properties.trials import ALWAYS, CLUSTERS, MILLISECONDS, Tally
 
 
 @pytest.fixture(scope="session")
@@ -34,13 +34,13 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
                     counts.update(value)
                 elif name == "largest gap":
                     gaps.append(value)
-    if not counts["clusters"]:
+    if not counts[CLUSTERS]:
         return
-    seconds = counts.pop("milliseconds") / 1000
-    terminalreporter.section("random clusters")
-    clusters = counts.pop("clusters")
+    seconds = counts.pop(MILLISECONDS) / 1000
+    clusters = counts.pop(CLUSTERS)
     each = 1000 * seconds / clusters
+    terminalreporter.section("random clusters")
     terminalreporter.line(f"{clusters:>8,} clusters in {seconds:.0f} s of work, {each:.0f} ms each")
-    for name, n in sorted(counts.items()):
-        terminalreporter.line(f"{n:>8,} {name}")
+    for name in (*ALWAYS, *sorted(counts.keys() - set(ALWAYS))):
+        terminalreporter.line(f"{counts[name]:>8,} {name}")
     terminalreporter.line(f"{max(gaps):>8.4f} largest gap")

@@ -42,8 +42,12 @@ class Solved:
         """Return the levels as the brute force takes them."""
         return [
             {
-                **{(k, "minimum"): w.value for k, w in self.levels.minimum.items() if w.level == at},
-                **{(k, "elastic"): w.value for k, w in self.levels.elastic.items() if w.level == at},
+                **{
+                    (k, "minimum"): w.value for k, w in self.levels.minimum.items() if w.level == at
+                },
+                **{
+                    (k, "elastic"): w.value for k, w in self.levels.elastic.items() if w.level == at
+                },
             }
             for at in self.order
         ]

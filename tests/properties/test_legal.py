@@ -1,6 +1,7 @@
 """No plan breaks a rule: not to the checker, not to the brute force; and its document reads back."""
 
 import json
+from collections.abc import Iterator
 
 import pytest
 
@@ -12,25 +13,30 @@ from apportion.models.value import to_json
 from apportion.solver.entry import plan
 from apportion.solver.process import SolverProcess
 from oracle.legality import violations
-from properties.clusters import LARGE
-from properties.trials import Tally, on_clusters, shards
+from properties.clusters import cluster
+from properties.configs import config
+from properties.trials import ILLEGAL, OBJECTIONS, Fault, Property, Tally, on_clusters, shards
 
 
-@pytest.mark.parametrize("shard", shards(8, 10_000))
+@pytest.mark.parametrize("seeds", shards(1000, 100_000))
 def test_plan_breaks_no_rule_and_reads_back(
-    shard: int, solver: SolverProcess, tally: Tally
+    seeds: list[int], solver: SolverProcess, tally: Tally
 ) -> None:
-    def check(snapshot: Snapshot, config: Config) -> None:
-        made = plan(snapshot, config, process=solver)
+    def faults(snapshot: Snapshot, settings: Config) -> Iterator[Fault]:
+        made = plan(snapshot, settings, process=solver)
         tally.note(made)
-        scene = scene_of(snapshot, config)
+        scene = scene_of(snapshot, settings)
+        gone = [e.pod for e in made.evictions]
 
-        assert violations_of(made, scene) == []
-        if not config.off:
-            gone = [e.pod for e in made.evictions]
-            assert violations(snapshot, config, made.places, gone) == []
+        for v in violations_of(made, scene):
+            yield Fault(ILLEGAL, str(v))
+        if not settings.off:
+            for said in violations(snapshot, settings, made.places, gone):
+                yield Fault(ILLEGAL, f"to the brute force: {said}")
         if made.solver.order_proven:
-            assert list(order_violations(given(made), scene)) == []
-        assert from_document(json.loads(to_json(to_document(made)))) == made
+            for v in order_violations(given(made), scene):
+                yield Fault(OBJECTIONS, str(v))
+        if from_document(json.loads(to_json(to_document(made)))) != made:
+            yield Fault("documents that read back otherwise", made.digest)
 
-    on_clusters(shard, LARGE, tally, check)
+    on_clusters(seeds, tally, Property(lambda seed: (cluster(seed), config(seed)), faults))

@@ -1,8 +1,10 @@
 """On clusters small enough to try every plan: values are optimal, bounds hold, nobody objects."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from apportion.adapters.plan_check import order_violations
 from apportion.adapters.plan_file import given
@@ -10,42 +12,86 @@ from apportion.models import Config, Snapshot, TierRow
 from apportion.policies.fairness import weights_of
 from apportion.policies.levels import TIERS
 from apportion.solver.process import SolverProcess
+from oracle import worlds
 from oracle.envy import objections
 from oracle.search import Oversize, optimum, worth
-from properties.clusters import SMALL
+from properties.clusters import SMALL, cluster
+from properties.configs import config
 from properties.solved import Solved, solved
-from properties.trials import Tally, on_clusters, shards
+from properties.trials import (
+    BOUNDS,
+    COMPARED,
+    OBJECTIONS,
+    WORSE,
+    Fault,
+    Property,
+    Tally,
+    on_clusters,
+    shards,
+)  # fmt: skip
+
+TOO_LARGE = "too large to try every plan"
 
 
-@pytest.mark.parametrize("shard", shards(6, 30_000))
+def any_cluster(seed: int) -> tuple[Snapshot, Config]:
+    """Return a cluster in which anything may turn up."""
+    return cluster(seed, SMALL), config(seed, judged=True)
+
+
+def crowded_cluster(seed: int) -> tuple[Snapshot, Config]:
+    """Return one of those that the brute force is tried on: full, with rights and dues at odds."""
+    settings = replace(worlds.settings(seed), deterministic=True)
+    return worlds.world(seed, "small" if seed % 2 else "tiny"), settings
+
+
+@pytest.mark.parametrize("seeds", shards(400, 300_000))
 def test_small_clusters_are_solved_as_well_as_can_be(
-    shard: int, solver: SolverProcess, tally: Tally
+    seeds: list[int], solver: SolverProcess, tally: Tally
 ) -> None:
-    def check(snapshot: Snapshot, config: Config) -> None:
-        made = solved(snapshot, config, solver)
-        tally.note(made.plan)
-        plan, found = made.plan, made.found
+    on_clusters(seeds, tally, Property(any_cluster, partial(faults, solver, tally)))
+
+
+@pytest.mark.parametrize("seeds", shards(400, 400_000))
+def test_crowded_clusters_are_solved_as_well_as_can_be(
+    seeds: list[int], solver: SolverProcess, tally: Tally
+) -> None:
+    on_clusters(seeds, tally, Property(crowded_cluster, partial(faults, solver, tally)))
+
+
+def faults(
+    solver: SolverProcess, tally: Tally, snapshot: Snapshot, settings: Config
+) -> Iterator[Fault]:
+    """Give what the plan misses: of the optimum of each level, of its bounds, of the order list."""
+    made = solved(snapshot, settings, solver)
+    plan, found = made.plan, made.found
+    tally.note(plan)
+    row = plan.solver
+
+    if (row.engine, row.status) != ("exact", "optimal"):
+        yield Fault("not solved to the end", f"{row.engine}, {row.status}: {row.detail}")
+    if not row.order_proven:
+        yield Fault("order list not gone through", f"after {row.exchanges} exchanges")
+    for v in order_violations(given(plan), made.scene):
+        yield Fault(OBJECTIONS, str(v))
+    try:
         gone = [e.pod for e in plan.evictions]
-
-        assert (plan.solver.engine, plan.solver.status) == ("exact", "optimal")
-        assert plan.solver.order_proven
-        assert list(order_violations(given(plan), made.scene)) == []
-        try:
-            assert objections(snapshot, config, plan.places, gone) == []
-            levels = made.worth_by_level()
-            best = optimum(snapshot, config, levels)
-        except Oversize:
-            tally.counts["too large to try every plan"] += 1
-            return
-        assert best is not None
-        vector, _ = best
-        reached = worth(snapshot, config, levels, found.places, found.evicted)
-        assert reached == vector
-        tally.counts["every plan tried"] += 1
-        wrong = wrong_bounds(plan.objective, optimal_work(made, vector))
-        assert wrong == []
-
-    on_clusters(shard, SMALL, tally, check, judged=True)
+        for o in objections(snapshot, settings, plan.places, gone):
+            yield Fault(OBJECTIONS, f"to the brute force: {o.item}, {o.why}, {o.gives_way}")
+        levels = made.worth_by_level()
+        best = optimum(snapshot, settings, levels)
+    except Oversize:
+        tally.counts[TOO_LARGE] += 1
+        return
+    if best is None:
+        yield Fault(WORSE, "the brute force finds no plan at all")
+        return
+    tally.counts[COMPARED] += 1
+    vector, _ = best
+    reached = tuple(worth(snapshot, settings, levels, found.places, found.evicted))
+    if reached != tuple(vector):
+        yield Fault(WORSE, f"{reached} instead of {vector}")
+    for said in wrong_bounds(plan.objective, optimal_work(made, vector)):
+        yield Fault(BOUNDS, said)
 
 
 def optimal_work(made: Solved, vector: Sequence[int]) -> dict[str, int]:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,37 +14,46 @@ from apportion.models.plan import to_document
 from apportion.models.value import to_json
 from apportion.solver.entry import plan
 from apportion.solver.process import SolverProcess
-from properties.clusters import LARGE
+from properties.clusters import cluster
+from properties.configs import config
 from properties.renaming import longer, longer_key, renamed, renamed_config, shuffled
-from properties.trials import Tally, on_clusters, shards
+from properties.trials import Fault, Property, Tally, on_clusters, shards
+
+APART = "plans that should be the same"
 
 
-@pytest.mark.parametrize("shard", shards(1, 50_000))
-def test_order_of_objects_plays_no_part(shard: int, solver: SolverProcess, tally: Tally) -> None:
-    def check(snapshot: Snapshot, config: Config) -> None:
-        first = plan(snapshot, config, process=solver)
-        tally.note(first)
-
-        second = plan(shuffled(snapshot, shard), config, previous=first, process=solver)
-
-        assert to_json(to_document(second)) == to_json(to_document(first))
-
-    on_clusters(shard, LARGE, tally, check)
-
-
-@pytest.mark.parametrize("shard", shards(1, 60_000))
-def test_names_play_no_part_but_for_their_order(
-    shard: int, solver: SolverProcess, tally: Tally
+@pytest.mark.parametrize("seeds", shards(100, 500_000))
+def test_order_of_objects_plays_no_part(
+    seeds: list[int], solver: SolverProcess, tally: Tally
 ) -> None:
-    def check(snapshot: Snapshot, config: Config) -> None:
-        made = plan(snapshot, config, process=solver)
+    def faults(snapshot: Snapshot, settings: Config) -> Iterator[Fault]:
+        first = plan(snapshot, settings, process=solver)
+        tally.note(first)
+        mixed = shuffled(snapshot, len(snapshot.pods))
+
+        second = plan(mixed, settings, previous=first, process=solver)
+
+        if to_json(to_document(second)) != to_json(to_document(first)):
+            yield Fault(APART, f"{first.digest} and {second.digest}, in another order")
+
+    on_clusters(seeds, tally, Property(lambda seed: (cluster(seed), config(seed)), faults))
+
+
+@pytest.mark.parametrize("seeds", shards(100, 600_000))
+def test_names_play_no_part_but_for_their_order(
+    seeds: list[int], solver: SolverProcess, tally: Tally
+) -> None:
+    def faults(snapshot: Snapshot, settings: Config) -> Iterator[Fault]:
+        made = plan(snapshot, settings, process=solver)
         tally.note(made)
 
-        other = plan(renamed(snapshot), renamed_config(config), process=solver)
+        other = plan(renamed(snapshot), renamed_config(settings), process=solver)
 
-        assert _said(other) == _said(made, longer, longer_key)
+        mine, want = _said(other), _said(made, longer, longer_key)
+        for part in (p for p in want if mine[p] != want[p]):
+            yield Fault(APART, f"{part}: {mine[part]} instead of {want[part]}")
 
-    on_clusters(shard, LARGE, tally, check)
+    on_clusters(seeds, tally, Property(lambda seed: (cluster(seed), config(seed)), faults))
 
 
 def _same(name: str) -> str:

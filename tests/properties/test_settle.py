@@ -1,6 +1,7 @@
 """Repeated cycles come to rest, and what has come to rest stays as it is."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
@@ -9,39 +10,41 @@ from apportion.adapters.settle import apply_plan
 from apportion.models import Config, PodKey, Snapshot
 from apportion.solver.entry import plan
 from apportion.solver.process import SolverProcess
-from properties.clusters import LARGE
-from properties.trials import Tally, on_clusters, shards
+from properties.clusters import cluster
+from properties.configs import config
+from properties.trials import ILLEGAL, Fault, Property, Tally, on_clusters, shards
 
 MOST = 30
 """Cycles until rest, at most."""
 
 
-@pytest.mark.parametrize("shard", shards(2, 40_000))
+@pytest.mark.parametrize("seeds", shards(200, 700_000, each=10))
 def test_cycles_come_to_rest_and_nobody_takes_turns(
-    shard: int, solver: SolverProcess, tally: Tally
+    seeds: list[int], solver: SolverProcess, tally: Tally
 ) -> None:
-    def check(snapshot: Snapshot, config: Config) -> None:
+    def faults(snapshot: Snapshot, settings: Config) -> Iterator[Fault]:
         evicted: Counter[PodKey] = Counter()
-        changed = True
-        for cycle in range(MOST):
-            made = plan(snapshot, config, process=solver)
-            assert violations_of(made, scene_of(snapshot, config)) == []
+        for _ in range(MOST):
+            made = plan(snapshot, settings, process=solver)
+            tally.counts["cycles until rest"] += 1
+            for v in violations_of(made, scene_of(snapshot, settings)):
+                yield Fault(ILLEGAL, str(v))
             evicted.update(e.pod for e in made.evictions)
             after = apply_plan(snapshot, made)
-            changed = _standing(after) != _standing(snapshot)
-            snapshot = after
-            if not changed:
+            if _standing(after) == _standing(snapshot):
                 break
+            snapshot = after
+        else:
+            yield Fault("no rest", f"not in {MOST} cycles")
+            return
         tally.note(made)
-        tally.counts["cycles until rest"] += cycle + 1
+        if made.binds or made.evictions:
+            yield Fault("no rest", "a plan that changes nothing binds or evicts")
+        for pod, n in evicted.items():
+            if n > 1:
+                yield Fault("turns", f"{pod} was evicted {n} times")
 
-        assert not changed, f"no rest in {MOST} cycles"
-        once_more = plan(snapshot, config, process=solver)
-        assert not (once_more.binds or once_more.evictions)
-        assert _standing(apply_plan(snapshot, once_more)) == _standing(snapshot)
-        assert all(n == 1 for n in evicted.values()), "a pod was evicted, started and evicted again"
-
-    on_clusters(shard, LARGE, tally, check)
+    on_clusters(seeds, tally, Property(lambda seed: (cluster(seed), config(seed)), faults))
 
 
 def _standing(snapshot: Snapshot) -> object:

@@ -2,22 +2,27 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, seed, settings
 
 from apportion.models import Config, Plan, Snapshot
 from apportion.models.snapshot import write
-from properties.clusters import Size, clusters
-from properties.configs import configs
+from apportion.models.value import to_json
+from properties.reduction import reduced
 
-EACH = 100
-"""Clusters of one shard."""
 SOAK = 10
 """How many times as many clusters the soak tries."""
+CLUSTERS, MILLISECONDS = "clusters", "milliseconds"
+ILLEGAL = "plans illegal"
+COMPARED = "optimum compared"
+WORSE = "tiers below their optimum"
+BOUNDS = "bounds on the wrong side"
+OBJECTIONS = "objections"
+ALWAYS = (ILLEGAL, COMPARED, WORSE, BOUNDS, OBJECTIONS)
+"""Counts that the summary shows even where they are 0."""
 
 
 @dataclass
@@ -35,41 +40,70 @@ class Tally:
         self.largest_gap = max(self.largest_gap, plan.solver.gap or 0.0)
 
 
-def shards(number: int, first_seed: int) -> list[Any]:
-    """Return the seeds of the shards of CI, and those of the soak, which are others."""
-    soak = range(first_seed + number, first_seed + number + number * SOAK)
+@dataclass(frozen=True)
+class Fault:
+    """A property that a cluster does not have."""
+
+    kind: str
+    says: str
+
+
+@dataclass(frozen=True)
+class Property:
+    """Something that has to hold for every cluster: how to make one of a seed, and what to ask."""
+
+    made: Callable[[int], tuple[Snapshot, Config]]
+    faults: Callable[[Snapshot, Config], Iterable[Fault]]
+
+    def of(self, seed: int) -> list[Fault]:
+        """Return what is wrong with the cluster of a seed."""
+        snapshot, config = self.made(seed)
+        try:
+            return list(self.faults(snapshot, config))
+        except Exception as e:
+            e.add_note(f"on the cluster of seed {seed}")
+            raise
+
+
+def shards(ci: int, first: int, each: int = 25, but: Collection[int] = ()) -> list[Any]:
+    """Return the seeds of ``ci`` clusters by shards, and those of the soak, which are others.
+
+    ``but`` are seeds that are tried elsewhere.
+    """
+
+    def shard(start: int, **rest: Any) -> Any:
+        seeds = [s for s in range(start, start + each) if s not in but]
+        return pytest.param(seeds, id=f"seeds{start}to{start + each - 1}", **rest)
+
+    middle, end = first + ci, first + ci + ci * SOAK
     return [
-        *(pytest.param(n, id=f"seed{n}") for n in range(first_seed, first_seed + number)),
-        *(pytest.param(n, id=f"seed{n}", marks=pytest.mark.soak) for n in soak),
+        *(shard(s) for s in range(first, middle, each)),
+        *(shard(s, marks=pytest.mark.soak) for s in range(middle, end, each)),
     ]
 
 
-def on_clusters(
-    shard: int,
-    size: Size,
-    tally: Tally,
-    check: Callable[[Snapshot, Config], None],
-    judged: bool = False,
-) -> None:
-    """Try the check on the clusters of a shard; a cluster that fails is shrunk and shown."""
-
-    @settings(
-        max_examples=EACH,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        phases=(Phase.generate, Phase.shrink),
-        report_multiple_bugs=False,
-        # Clusters are large on purpose, and a plan takes longer than an example usually does.
-        suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large),
-    )
-    @seed(shard)
-    @given(clusters(size), configs(judged))
-    def every(snapshot: Snapshot, config: Config) -> None:
-        note(f"snapshot: {write(snapshot).decode()}")
+def on_clusters(seeds: Iterable[int], tally: Tally, prop: Property) -> None:
+    """Ask for the property of every cluster; show all faults, and the first as small as it gets."""
+    shown: list[str] = []
+    for seed in seeds:
         started = time.perf_counter()
-        check(snapshot, config)
-        tally.counts["clusters"] += 1
-        tally.counts["milliseconds"] += round(1000 * (time.perf_counter() - started))
+        faults = prop.of(seed)
+        tally.counts[CLUSTERS] += 1
+        tally.counts[MILLISECONDS] += round(1000 * (time.perf_counter() - started))
+        for kind in {f.kind for f in faults}:
+            tally.counts[kind] += 1
+        if faults and not shown:
+            shown.append("\n".join(_smallest(seed, prop, faults[0].kind)))
+        shown += [f"seed {seed}: {f.kind}: {f.says}" for f in faults]
+    assert not shown, "\n".join(shown)
 
-    every()
+
+def _smallest(seed: int, prop: Property, kind: str) -> Iterator[str]:
+    snapshot, config = prop.made(seed)
+
+    def is_wrong(tried: Snapshot) -> bool:
+        return any(f.kind == kind for f in prop.faults(tried, config))
+
+    yield f"the cluster of seed {seed}, reduced to what shows the fault:"
+    yield write(reduced(snapshot, is_wrong)).decode()
+    yield f"settings: {to_json(config).decode()}"
