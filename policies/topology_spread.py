@@ -47,7 +47,8 @@ def eligible(constraint: SpreadConstraint, pod: Pod, node: Node, keys: frozenset
 
 
 def eligible_nodes(constraint: SpreadConstraint, pod: Pod, nodes: Iterable[Node]) -> Mask:
-    keys = frozenset(c.topology_key for c in hard_constraints(pod))
+    """Say which nodes take part: those with the keys of all constraints that are as hard."""
+    keys = frozenset(c.topology_key for c in pod.spec.spread if c.hard == constraint.hard)
     return np.array([eligible(constraint, pod, n, keys) for n in nodes], dtype=np.bool_)
 
 
@@ -143,7 +144,7 @@ class TopologySpread:
                 if case in done:
                     continue
                 done.add(case)
-                counts = self._counts(outcome, p, c)
+                counts = counts_of(outcome, p, c)
                 floor = 0 if len(counts) < max(1, c.min_domains) else min(counts.values())
                 if counts.get(here, 0) - floor > c.max_skew:
                     yield Violation(
@@ -152,16 +153,6 @@ class TopologySpread:
                         f"{c.topology_key} {here} holds {counts.get(here, 0)} of its kind where "
                         f"the least holds {floor}; maxSkew is {c.max_skew}",
                     )
-
-    @staticmethod
-    def _counts(outcome: Outcome, pod: Pod, c: SpreadConstraint) -> dict[str, int]:
-        nodes = outcome.scene.nodes
-        takes_part = eligible_nodes(c, pod, nodes)
-        counts = {nodes[i].labels[c.topology_key]: 0 for i in np.flatnonzero(takes_part)}
-        for q, j in outcome.standing_pods:
-            if takes_part[j] and counts_towards(c, pod, q):
-                counts[nodes[j].labels[c.topology_key]] += 1
-        return counts
 
     def constrain(self, board: "Board") -> None:
         for s in board.shapes:
@@ -172,12 +163,9 @@ class TopologySpread:
         world = board.world
         domains, names = world.domains(c.topology_key)
         takes_part = eligible_nodes(c, s.sample, world.nodes)
-        base = [0] * len(names)
-        for p, i in world.present:
-            if takes_part[i] and counts_towards(c, s.sample, p):
-                base[domains[i]] += 1
+        base = standing_counts(world, s.sample, c)
         parts = sorted({int(d) for d in domains[takes_part]})
-        adds = self._additions(board, s, c, domains, takes_part)
+        adds = additions(board, s, c, domains, takes_part)
         floor = None
         if len(parts) >= max(1, c.min_domains):
             top = max(base) + sum(v.upper for d in adds.values() for k, v in d if k > 0)
@@ -199,25 +187,47 @@ class TopologySpread:
                 terms, c.max_skew - base[d], self.name, f"{s.label} {names[d]}", given=[here]
             )
 
-    @staticmethod
-    def _additions(
-        board: "Board",
-        s: "Shape",
-        c: SpreadConstraint,
-        domains: NDArray[np.int64],
-        takes_part: Mask,
-    ) -> "dict[int, list[tuple[int, Bounded]]]":
-        """What the plan adds to each domain's count (and takes from it), with upper bounds."""
-        adds: dict[int, list[tuple[int, Bounded]]] = {}
-        for t in board.shapes:
-            if counts_towards(c, s.sample, t.sample):
-                for cls, var in board.cells(t):
-                    if takes_part[cls.nodes[0]]:
-                        d = int(domains[cls.nodes[0]])
-                        adds.setdefault(d, []).append((1, board.bounded(var)))
-        for unit in board.units:
-            stands = unit.node >= 0 and takes_part[unit.node]
-            if stands and counts_towards(c, s.sample, unit.sample):
-                lost = board.bounded(board.lost(unit))
-                adds.setdefault(int(domains[unit.node]), []).append((-1, lost))
-        return adds
+
+def counts_of(outcome: Outcome, pod: Pod, c: SpreadConstraint) -> dict[str, int]:
+    """Return how many pods of the kind stand in each domain that takes part, after the plan."""
+    nodes = outcome.scene.nodes
+    takes_part = eligible_nodes(c, pod, nodes)
+    counts = {nodes[i].labels[c.topology_key]: 0 for i in np.flatnonzero(takes_part)}
+    for q, j in outcome.standing_pods:
+        if takes_part[j] and counts_towards(c, pod, q):
+            counts[nodes[j].labels[c.topology_key]] += 1
+    return counts
+
+
+def standing_counts(world: World, pod: Pod, c: SpreadConstraint) -> list[int]:
+    """Return how many pods of the kind stand in each domain before the plan."""
+    domains, names = world.domains(c.topology_key)
+    takes_part = eligible_nodes(c, pod, world.nodes)
+    base = [0] * len(names)
+    for p, i in world.present:
+        if takes_part[i] and counts_towards(c, pod, p):
+            base[domains[i]] += 1
+    return base
+
+
+def additions(
+    board: "Board",
+    s: "Shape",
+    c: SpreadConstraint,
+    domains: NDArray[np.int64],
+    takes_part: Mask,
+) -> "dict[int, list[tuple[int, Bounded]]]":
+    """What the plan adds to each domain's count (and takes from it), with upper bounds."""
+    adds: dict[int, list[tuple[int, Bounded]]] = {}
+    for t in board.shapes:
+        if counts_towards(c, s.sample, t.sample):
+            for cls, var in board.cells(t):
+                if takes_part[cls.nodes[0]]:
+                    d = int(domains[cls.nodes[0]])
+                    adds.setdefault(d, []).append((1, board.bounded(var)))
+    for unit in board.units:
+        stands = unit.node >= 0 and takes_part[unit.node]
+        if stands and counts_towards(c, s.sample, unit.sample):
+            lost = board.bounded(board.lost(unit))
+            adds.setdefault(int(domains[unit.node]), []).append((-1, lost))
+    return adds

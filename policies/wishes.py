@@ -1,7 +1,8 @@
-"""Wishes about the place: preferred node affinity, preferred taints, preferred pod (anti-)affinity.
+"""Wishes about the place: preferred nodes, soft taints, preferred company, soft spread.
 
-Value: Σ weight of what is granted − Σ weight of what is not wanted, over pods that start, as
-kube-scheduler scores them; between pods of one plan only where they share a domain of the term.
+Value: Σ weight of what is granted − Σ weight of what is not wanted, over pods that start. Of other
+pods, preferred affinity and anti-affinity look at those that stand before the plan only, victims
+included; soft spread counts those that stand after it.
 """
 
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ from ..models import Node, Pod
 from .node_rules import tolerated
 from .outcome import Outcome
 from .podset import PodSet
+from .soft_spread import spread_terms, spread_weight
 
 if TYPE_CHECKING:
     from .board import Board, Term
@@ -78,7 +80,7 @@ class Wishes:
                     value += memo[key]
                 if value:
                     out.append((value, var))
-        return out
+        return [*out, *spread_terms(board)]
 
     @staticmethod
     def _relevant(world: "World", pod: Pod) -> list[tuple[Pod, int]]:
@@ -103,4 +105,4 @@ class Wishes:
             total += node_wish(p, nodes[i])
             relevant = self._relevant(world, p)
             total += standing_wish(p, nodes[i], ((q, nodes[j]) for q, j in relevant))
-        return total
+        return total - spread_weight(outcome)

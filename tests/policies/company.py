@@ -28,10 +28,10 @@ ADDRESSES = ("0.0.0.0", "10.0.0.1", "10.0.0.2")
 def company(seed: int) -> Snapshot:
     """Return the tiny world of this seed with other wishes; equal seeds give equal worlds."""
     base = world(seed, "tiny")
-    rng = Random(f"company {seed}")
+    rng, soft = Random(f"company {seed}"), Random(f"soft {seed}")
     nodes = tuple(_with_fewer_labels(n, rng) for n in base.nodes)
     specs: dict[object, PodSpec] = {}
-    pods = tuple(_with_wishes(p, specs, rng) if p.ours else p for p in base.pods)
+    pods = tuple(_with_wishes(p, specs, rng, soft) if p.ours else p for p in base.pods)
     over = [
         Budget("a", f"tier-{t}", _chosen("tier", t), rng.choice((0, 1, 1, 2)))
         for t in "st"
@@ -54,12 +54,19 @@ def _with_fewer_labels(node: Node, rng: Random) -> Node:
     return replace(node, labels={k: v for k, v in node.labels.items() if rng.random() < 0.85})
 
 
-def _with_wishes(pod: Pod, specs: dict[object, PodSpec], rng: Random) -> Pod:
+def _with_wishes(pod: Pod, specs: dict[object, PodSpec], rng: Random, soft: Random) -> Pod:
     """Give the pods of a group that had equal specs another one, equal again."""
     key = (pod.group, pod.spec)
     if key not in specs:
         plain = replace(pod.spec, host_ports=(), anti_affinity=(), affinity=(), spread=())
-        specs[key] = replace(plain, **_need(pod, rng), **_wish(rng))
+        made = replace(plain, **_need(pod, rng), **_wish(rng))
+        if not made.spread and soft.random() < 0.3:
+            level = SpreadConstraint(
+                soft.choice((1, 1, 2)), soft.choice(KEYS), False,
+                _chosen("tier", soft.choice("st")), 1, soft.random() < 0.5, soft.random() < 0.5,
+            )  # fmt: skip
+            made = replace(made, spread=(*made.spread, level))
+        specs[key] = made
     return replace(pod, spec=specs[key])
 
 

@@ -1,13 +1,36 @@
 """Wishes about the place: what is granted and what is not wanted, by weight."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
-from apportion.models import NodeSelectorTerm, PodTerm, Requirement, Snapshot, Taint, Toleration
+from apportion.models import (
+    NodeName,
+    NodeSelectorTerm,
+    PodTerm,
+    Requirement,
+    Snapshot,
+    SpreadConstraint,
+    Taint,
+    Toleration,
+)
 from apportion.policies.testing import priced
 
-from .builders import HOST, Members, after, goal, node, nodes, placed, queue, snapshot, term
+from .builders import (
+    HOST,
+    Members,
+    after,
+    goal,
+    node,
+    nodes,
+    only,
+    placed,
+    queue,
+    replace,
+    snapshot,
+    term,
+)
 from .conftest import Solve
 
 WISHES = goal("wishes")
@@ -94,6 +117,99 @@ def test_peers_of_other_namespaces_do_not_count() -> None:
     elsewhere = PodTerm(HOST, term("peer").selector, frozenset({"y"}))
 
     assert value(world_of(preferred_affinity=((10, elsewhere),)), "g0@a1") == 0
+
+
+# Soft spread
+
+
+def spreading(n: int, skew: int = 1, key: str = "zone", **more: Any) -> Snapshot:
+    """Return zones a (two nodes) and b, a node without a zone, a pod in a, and n that wait."""
+    level = SpreadConstraint(skew, key, False, only("g"), **more.pop("level", {}))
+    return snapshot(
+        *nodes("a1 a2", zone="a"),
+        *nodes("b1", zone="b"),
+        node("bare", 4),
+        queue("q"),
+        Members("g", "q", on=["a1"], waiting=n, minimum=0, spec={"spread": (level,), **more}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("skew", "starts", "want"),
+    [
+        (1, "", 0),
+        (1, "g1@b1", 0),
+        (1, "g1@a2", -10),
+        (1, "g1@a2 g2@b1", 0),
+        (1, "g1@a1 g2@a2", -20),
+        (2, "g1@a1 g2@a2", -10),
+        (3, "g1@a1 g2@a2", 0),
+        (1, "g1@b1 g2@b1 g3@b1", -10),
+        (1, "g1@bare", -10),
+        (1, "g1@bare g2@bare g3@b1", -20),
+    ],
+)
+def test_soft_spread_costs_what_is_beyond_the_skew(skew: int, starts: str, want: int) -> None:
+    """Where new pods come, against the least; and each pod on a node outside all zones."""
+    assert value(spreading(3, skew), starts) == want
+
+
+def test_domains_that_take_no_new_pod_cost_nothing() -> None:
+    world = spreading(1)
+    there = (replace(p, node=NodeName("a1")) if p.node else p for p in world.pods)
+    crowd = Members("h", "q", on=["a1"] * 3, minimum=0, pod={"labels": {"app": "g"}})
+    world = replace(world, pods=(*there, *crowd.pods), groups=(*world.groups, crowd.group))
+
+    assert value(world, "g1@b1") == 0
+    assert value(world, "g1@a1") == -40
+
+
+def test_who_leaves_does_not_count() -> None:
+    world = spreading(1)
+
+    assert priced(WISHES, after(world, "g1@a2", gone="g0")) == 0
+
+
+def test_nodes_that_the_pod_may_not_use_take_no_part() -> None:
+    only_a: Any = {"node_selector": (("zone", "a"),)}
+
+    assert value(spreading(2, **only_a), "g1@a1 g2@a2") == 0
+    assert value(spreading(2, level={"honor_affinity": False}, **only_a), "g1@a1 g2@a2") == -20
+
+
+def test_hard_constraints_are_no_wish() -> None:
+    world = spreading(2)
+    hard = {"spread": (SpreadConstraint(1, "zone", True, only("g")),)}
+    pods = (replace(p, spec=replace(p.spec, **hard)) for p in world.pods)
+
+    assert value(replace(world, pods=tuple(pods)), "g1@a1 g2@a2") == 0
+
+
+def test_pods_spread_over_zones_where_they_can(solve: Solve) -> None:
+    made = placed(solve(spreading(3)))
+
+    assert Counter(n[0] for n in made.values()) == {"a": 1, "b": 2}
+    assert "bare" not in made.values()
+
+
+def test_pods_spread_over_nodes_where_they_can(solve: Solve) -> None:
+    there = Counter(["a1", *placed(solve(spreading(4, key=HOST))).values()])
+
+    assert sorted(there) == ["a1", "a2", "b1"]
+    assert max(there.values()) - min(there.values()) == 1
+
+
+def test_a_spread_that_cannot_be_had_keeps_nobody_waiting(solve: Solve) -> None:
+    world = snapshot(
+        *nodes("a1", 9, zone="a"),
+        *nodes("b1", 1, zone="b"),
+        queue("q"),
+        Members(
+            "g", "q", waiting=6, spec={"spread": (SpreadConstraint(1, "zone", False, only("g")),)}
+        ),
+    )
+
+    assert Counter(placed(solve(world)).values()) == {"a1": 5, "b1": 1}
 
 
 # Plans
