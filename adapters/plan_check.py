@@ -16,9 +16,10 @@ from ..models import (
 )
 from ..models.amounts import total
 from ..policies.admission import check_admissions, could_enter
-from ..policies.exchange import verify
 from ..policies.goals import goals_for
-from ..policies.order import ITEMS, objections
+from ..policies.legality import verify
+from ..policies.objection import ITEMS
+from ..policies.order import objections
 from ..policies.outcome import Outcome
 from ..policies.registry import rules_for
 from ..policies.scene import Scene

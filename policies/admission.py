@@ -16,7 +16,6 @@ from ..models import Admission, Group, GroupKey, QueueName, Reason, Violation
 from ..models.amounts import ZERO
 from ..models.quantity import show
 from .api import Holding
-from .exchange import room_of
 from .limits import limits_of
 from .outcome import Outcome
 from .quota import Quota
@@ -57,7 +56,7 @@ class Reservations:
         self._outcome, self._scene = outcome, scene
         self._limits = limits_of(scene)
         self._queues = {q: [int(v) for v in row] for q, row in outcome.use_after.items()}
-        room = room_of(outcome)
+        room = outcome.room
         self._all = [0] * len(scene.ledger.resources)
         for i, n in enumerate(scene.nodes):
             if n.takes_pods:

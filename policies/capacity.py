@@ -22,22 +22,20 @@ class Capacity:
 
     def check(self, outcome: Outcome) -> Iterable[Violation]:
         scene = outcome.scene
-        later = scene.room_later.copy()
         now = scene.room_now.copy()
         asks: dict[int, set[int]] = {}
         bound_here: dict[int, set[int]] = {}
-        for p, i in scene.holders:
-            if p.key in outcome.evicted:
-                later[i] = later[i] + scene.row(p)
         for p, i in outcome.new_pods:
             row = scene.row(p)
             columns = {int(c) for c in np.flatnonzero(row)}
-            later[i] = later[i] - row
             asks.setdefault(i, set()).update(columns)
             if p.key in outcome.bound:
                 now[i] = now[i] - row
                 bound_here.setdefault(i, set()).update(columns)
-        for room, columns_of, when in ((later, asks, "in the end"), (now, bound_here, "at once")):
+        for room, columns_of, when in (
+            (outcome.room, asks, "in the end"),
+            (now, bound_here, "at once"),
+        ):
             for i, cols in sorted(columns_of.items()):
                 for c in sorted(cols):
                     if room[i][c] < 0:

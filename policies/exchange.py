@@ -1,144 +1,20 @@
 """An exchange: a plan without S and with g, all else staying where it is, if that is legal."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from ..models import GroupKey, NodeName, Pod, PodKey, Violation
-from .api import Constraint
+from ..models import GroupKey, NodeName, Pod, PodKey
 from .claims import subsets
-from .evictable import evictable, given_up, victim_priority
+from .evictable import given_up
 from .fitting import Field
-from .items import nominated_pods
+from .givers import Giver
 from .ledger import Matrix
+from .legality import is_legal
 from .members import Standing
 from .outcome import Outcome
-from .podset import PodSet
-from .rights import Rights, rights_of
-from .scene import Scene
-
-SMALL = 7
-"""Pools of up to so many are tried in all parts."""
-
-Way = Literal["starting", "starting elastic", "running", "running elastic"]
-
-
-@dataclass(frozen=True, slots=True)
-class Giver:
-    """One thing that may give way: a starting group, a starting elastic pod, or running work."""
-
-    way: Way
-    group: GroupKey
-    pods: tuple[Pod, ...]
-    stands_for: Pod | None = None
-    """The elastic pod in whose stead it would give way: of equal pods, any may."""
-
-    @property
-    def judged(self) -> Pod:
-        """The pod by whose item it is judged."""
-        return self.stands_for if self.stands_for is not None else self.pods[0]
-
-    @property
-    def starts(self) -> bool:
-        return self.way.startswith("starting")
-
-    def __str__(self) -> str:
-        if self.way in ("starting", "running"):
-            return f"{self.way} group {self.group}"
-        return f"{self.way} pod {self.pods[0].key}"
-
-
-def verify(outcome: Outcome) -> list[Violation]:
-    """Ask every rule's plain-Python half about a plan."""
-    found = list(_refused(outcome))
-    for rule in outcome.scene.rules:
-        if isinstance(rule, Constraint):
-            found += rule.check(outcome)
-    return found
-
-
-def _refused(outcome: Outcome) -> Iterable[Violation]:
-    """Ask the filters about every pod that starts."""
-    scene = outcome.scene
-    for pod, i in outcome.new_pods:
-        node = scene.nodes[i]
-        for rule in scene.filters:
-            reason = rule.refuse(PodSet((pod,)), node)
-            if reason is not None:
-                yield Violation(rule.name, f"pod {pod.key}", f"{reason.about} {reason.message}")
-
-
-def is_legal(outcome: Outcome) -> bool:
-    """Say whether no rule objects; stops at the first that does."""
-    if not all(outcome.scene.mask(pod)[i] for pod, i in outcome.new_pods):
-        return False
-    for rule in outcome.scene.rules:
-        if isinstance(rule, Constraint):
-            for _ in rule.check(outcome):
-                return False
-    return True
-
-
-def starters(outcome: Outcome) -> list[Giver]:
-    """Return what starts in a plan: new groups with all that they start, and single elastic pods.
-
-    What completes a broken group never gives way.
-    """
-    out: list[Giver] = []
-    for key, pods in sorted(outcome.started.items()):
-        m = outcome.scene.roster[key]
-        if m.standing is Standing.NEW:
-            out.append(Giver("starting", key, pods))
-        elastic, stands_for = elastic_starts(outcome, key)
-        out += [Giver("starting elastic", key, (p,)) for p in reversed(elastic)]
-        out += [
-            Giver("starting elastic", key, (p,), stands_for[p.key])
-            for p in pods
-            if p.key in stands_for and p not in elastic
-        ]
-    return out
-
-
-def elastic_starts(outcome: Outcome, key: GroupKey) -> tuple[tuple[Pod, ...], Mapping[PodKey, Pod]]:
-    """Return the elastic pods that a group starts, and for what it starts the last one alike.
-
-    Which of equal pods is elastic is a matter of names: each stands for the last of its kind.
-    """
-    scene = outcome.scene
-    m = scene.roster[key]
-    started = {q.key for q in outcome.started.get(key, ())}
-    ranked = [p for p in m.pending if p.key in started]
-    elastic = tuple(p for p in m.split([*outcome.kept(key), *ranked])[1] if p.key in started)
-    of_kind = {_alike(scene, p): p for p in elastic}
-    others = [p for p in ranked if _alike(scene, p) in of_kind]
-    return elastic, {p.key: of_kind[_alike(scene, p)] for p in others}
-
-
-def _alike(scene: Scene, p: Pod) -> object:
-    """Pods of a group that differ in nothing that anybody looks at."""
-    labels = tuple((k, p.labels.get(k)) for k in sorted(scene.asked_labels))
-    return (p.role, p.spec, p.key in nominated_pods(scene), p.priority, p.preemptable, labels)
-
-
-def runners(outcome: Outcome) -> list[Giver]:
-    """Return running work that could leave: whole groups, and single pods of groups that stay."""
-    scene = outcome.scene
-    out: list[Giver] = []
-    for m in scene.roster.values():
-        kept = outcome.kept(m.key)
-        completed = m.standing is Standing.BROKEN and m.key in outcome.started
-        if not kept or given_up(scene, m) or completed:
-            continue
-        if all(evictable(scene, p) for p in kept):
-            out.append(Giver("running", m.key, kept))
-        for p in reversed(kept):
-            rest = [q for q in kept if q.key != p.key]
-            if evictable(scene, p) and rest and m.is_whole(rest):
-                out.append(Giver("running elastic", m.key, (p,)))
-    return out
+from .rights import rights_of
 
 
 def exchange(outcome: Outcome, group: GroupKey, givers: Sequence[Giver]) -> Outcome | None:
@@ -183,23 +59,11 @@ def wanted(outcome: Outcome, group: GroupKey) -> list[list[Pod]]:
     return [c for c in out if c]
 
 
-def room_of(outcome: Outcome) -> Matrix:
-    """Return what is free after the plan, one row a node."""
-    scene = outcome.scene
-    room = scene.room_later.copy()
-    for p, i in scene.holders:
-        if p.key in outcome.evicted:
-            room[i] = room[i] + scene.row(p)
-    for p, i in outcome.new_pods:
-        room[i] = room[i] - scene.row(p)
-    return room
-
-
 def _place(base: Outcome, group: GroupKey, pods: Sequence[Pod]) -> Outcome | None:
     scene = base.scene
     world = scene.world(base.evicted)
     world.present.extend(base.new_pods)
-    room = room_of(base)
+    room = base.room
     legal: Outcome | None = None
     for limited in (True, False) if base.evicted else (False,):
         usable = _own_room(base, group, pods, room) if limited else room
@@ -281,164 +145,3 @@ def _own_room(base: Outcome, group: GroupKey, pods: Sequence[Pod], room: Matrix)
             used = scene.rows([p for k in others for p in kinds[k]])
             out[i] = np.minimum(out[i], before + freed - used)
     return out
-
-
-def smallest(
-    outcome: Outcome, group: GroupKey, pool: Sequence[Giver]
-) -> tuple[tuple[Giver, ...], Outcome] | None:
-    """Return a minimal part of the pool that makes room for the group, and the plan it leads to.
-
-    The pool's first members are the first to give way; none of the result could stay, pod by pod.
-    """
-    every = _distinct(pool)
-    chosen = [g for g in every if g.stands_for is None]
-    found = exchange(outcome, group, chosen)
-    if found is None:
-        # Gangs, budgets and guarantees may bear a part of the pool, though not the whole.
-        if all(g.starts and g.stands_for is None for g in every):
-            return None
-        if len(every) <= SMALL:
-            return _first_part(outcome, group, every)
-        found, chosen = _bearable_part(outcome, group, every)
-        if found is None:
-            return None
-    for giver in reversed(list(chosen)):
-        fewer = [g for g in chosen if g is not giver]
-        tried = exchange(outcome, group, fewer)
-        if tried is not None:
-            chosen, found = fewer, tried
-            continue
-        singles = [g for g in pool if g.group == giver.group and len(g.pods) < len(giver.pods)]
-        part = _singles(outcome, group, fewer, singles)
-        if part is not None:
-            chosen, found = [*part[0]], part[1]
-    return tuple(chosen), found
-
-
-def _singles(
-    outcome: Outcome, group: GroupKey, beside: Sequence[Giver], singles: Sequence[Giver]
-) -> tuple[tuple[Giver, ...], Outcome] | None:
-    """Return a minimal part of a group's single pods that makes room, beside what gives way."""
-    first = [g for g in singles if g.stands_for is None]
-    found = exchange(outcome, group, [*beside, *first]) if first else None
-    if found is None:
-        few = 0 < len(first) < len(singles) <= SMALL
-        return _first_part(outcome, group, singles, beside) if few else None
-    for single in list(first):
-        less = [g for g in first if g is not single]
-        tried = exchange(outcome, group, [*beside, *less])
-        if tried is not None:
-            first, found = less, tried
-    return (*beside, *first), found
-
-
-def _bearable_part(
-    outcome: Outcome, group: GroupKey, pool: Sequence[Giver]
-) -> tuple[Outcome | None, list[Giver]]:
-    """Try parts that gangs and budgets bear: the first to go first, then node after node."""
-    nodes = {g.pods[0].key: outcome.places.get(g.pods[0].key, g.pods[0].node) for g in pool}
-    wishes = [None, *sorted({n for n in nodes.values() if n is not None})[: 2 * SMALL]]
-    seen: set[frozenset[PodKey]] = set()
-    for wish in wishes:
-        ordered = sorted(pool, key=lambda g: nodes[g.pods[0].key] != wish) if wish else pool
-        part = _bearable(outcome, ordered)
-        key = frozenset(p.key for g in part for p in g.pods)
-        if not part or key in seen:
-            continue
-        seen.add(key)
-        found = exchange(outcome, group, part)
-        if found is not None:
-            return found, part
-    return None, []
-
-
-def _bearable(outcome: Outcome, pool: Sequence[Giver]) -> list[Giver]:
-    """Return givers in order, as long as each group stays whole and each budget bears it."""
-    scene = outcome.scene
-    left = {b.key: b.allowed for b in scene.snapshot.budgets}
-    gone: dict[GroupKey, set[PodKey]] = {}
-    out: list[Giver] = []
-    for g in pool:
-        keys = gone.setdefault(g.group, set()) | {p.key for p in g.pods}
-        rest = [p for p in outcome.after(g.group) if p.key not in keys]
-        if "elastic" in g.way and not scene.roster[g.group].is_whole(rest):
-            continue
-        cost = {} if g.starts else {
-            b.key: n for b in scene.snapshot.budgets if (n := sum(map(b.covers, g.pods)))
-        }  # fmt: skip
-        if any(n > left[k] for k, n in cost.items()):
-            continue
-        for k, n in cost.items():
-            left[k] -= n
-        gone[g.group] = keys
-        out.append(g)
-    return out
-
-
-def _first_part(
-    outcome: Outcome, group: GroupKey, pool: Sequence[Giver], beside: Sequence[Giver] = ()
-) -> tuple[tuple[Giver, ...], Outcome] | None:
-    """Return the smallest part of a small pool that makes room for the group."""
-    for n in range(1, len(pool) + 1):
-        for part in combinations(pool, n):
-            if not _keeps_gangs(outcome, part):
-                continue
-            found = exchange(outcome, group, [*beside, *part])
-            if found is not None:
-                return (*beside, *part), found
-    return None
-
-
-def _keeps_gangs(outcome: Outcome, part: Sequence[Giver]) -> bool:
-    """Say whether groups that give single pods stay whole."""
-    gone: dict[GroupKey, set[PodKey]] = {}
-    for g in part:
-        if "elastic" in g.way:
-            gone.setdefault(g.group, set()).update(p.key for p in g.pods)
-    roster = outcome.scene.roster
-    return all(
-        roster[k].is_whole([p for p in outcome.after(k) if p.key not in keys])
-        for k, keys in gone.items()
-    )
-
-
-def _distinct(pool: Iterable[Giver]) -> list[Giver]:
-    """Leave out single pods of groups that are in the pool as a whole."""
-    pool = list(pool)
-    whole = {(g.group, g.starts) for g in pool if "elastic" not in g.way}
-    return [g for g in pool if "elastic" not in g.way or (g.group, g.starts) not in whole]
-
-
-def takeable(outcome: Outcome, group: GroupKey) -> list[Giver]:
-    """Return the running work to which the group could have a right, in the best case for it.
-
-    That case: the group starts, and of its own queue everything it may evict has left.
-    """
-    scene = outcome.scene
-    g = scene.roster[group]
-    own = {
-        p.key
-        for m in scene.roster.values()
-        if m.group.queue == g.group.queue
-        and m.key != group
-        and victim_priority(m) < g.group.priority
-        for p in m.running
-        if evictable(scene, p)
-    }
-    gone_new = {
-        p.key
-        for k, pods in outcome.started.items()
-        if scene.snapshot.group(k).queue == g.group.queue
-        and scene.snapshot.group(k).priority < g.group.priority
-        for p in pods
-    }
-    node = scene.nodes[0].name
-    start = {p.key: node for p in (g.first or g.pending[:1])}
-    places = {k: n for k, n in outcome.places.items() if k not in gone_new}
-    best = Outcome(scene, {**places, **start}, outcome.evicted | own, bound=())
-    rights = rights_of(best)
-    return [r for r in runners(outcome) if r.group != group and _may_take(rights, group, r)]
-
-
-def _may_take(rights: Rights, group: GroupKey, giver: Giver) -> bool:
-    return bool(rights.may(group, giver.group, len(giver.pods)))

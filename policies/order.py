@@ -6,74 +6,21 @@ only if the plan it leads to stands against objections of items below its own.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 
-from ..models import Group, GroupKey, Pod, PodKey, PodSpec, QueueName
-from ..models.advance import advance
+from ..models import Group, Pod, PodSpec, QueueName
 from .evictable import given_up, victim_priority
-from .exchange import (
-    SMALL,
-    Giver,
-    elastic_starts,
-    exchange,
-    is_legal,
-    runners,
-    smallest,
-    starters,
-    takeable,
-)
+from .exchange import exchange
+from .givers import Giver, elastic_starts, starters, takeable
 from .items import nominated_pods, party_of
 from .members import Standing
+from .needless import needless
+from .objection import Objection, Patience
 from .outcome import Outcome
 from .places import Places, places_of
 from .rights import rights_of
-from .scene import Scene
+from .smallest import smallest
 from .standing import standing_of
-
-ITEMS = {
-    1: "broken gang",
-    2: "dues and entitlements",
-    3: "priority",
-    4: "fair surplus",
-    5: "age",
-    6: "minimum before surplus",
-    7: "idle capacity",
-    8: "needless harm",
-}
-
-
-@dataclass(frozen=True)
-class Objection:
-    """Group ``group`` objects by an item of the list: these should give way to it."""
-
-    item: int
-    group: GroupKey
-    gives_way: tuple[Giver, ...]
-    leads_to: Outcome
-
-    def __str__(self) -> str:
-        who = ", ".join(map(str, self.gives_way)) or "nobody"
-        return f"item {self.item} ({ITEMS[self.item]}): {who} should give way to {self.group}"
-
-
-class Patience:
-    """How long to look: a number of trials, and a question that ends it."""
-
-    def __init__(self, trials: int = 10**9, stop: Callable[[], bool] = lambda: False) -> None:
-        self.trials = trials
-        self._stop = stop
-
-    @property
-    def is_over(self) -> bool:
-        """Say whether the look was cut short."""
-        return self.trials <= 0 or self._stop()
-
-    def spend(self) -> bool:
-        """Use one trial; say whether there was one."""
-        self.trials -= 1
-        return not self.is_over
 
 
 def objections(outcome: Outcome, patience: Patience | None = None) -> Iterator[Objection]:
@@ -81,7 +28,8 @@ def objections(outcome: Outcome, patience: Patience | None = None) -> Iterator[O
 
     Item 8 is looked at only where there is no other.
     """
-    judge = _Judge(patience if patience is not None else Patience())
+    patience = patience if patience is not None else Patience()
+    judge = _Judge(patience)
     found = False
     for item in range(1, 8):
         for o in judge.of_item(outcome, item):
@@ -89,7 +37,7 @@ def objections(outcome: Outcome, patience: Patience | None = None) -> Iterator[O
                 found = True
                 yield o
     if not found:
-        yield from judge.needless(outcome)
+        yield from needless(outcome, patience)
 
 
 def first_objection(outcome: Outcome, patience: Patience | None = None) -> Objection | None:
@@ -346,99 +294,6 @@ class _Judge:
                     return False
         return True
 
-    # Needless harm
-
-    def needless(self, outcome: Outcome) -> Iterator[Objection]:
-        """Yield victims that could stay while everything starts where it starts, or that return."""
-        scene = outcome.scene
-        for key, pods in sorted(outcome.losses.items()):
-            m = scene.roster[key]
-            if given_up(scene, m):
-                continue
-            for saved in _savings(outcome, pods):
-                if not self._patience.spend():
-                    return
-                left = outcome.evicted - {p.key for p in saved}
-                fewer = Outcome(scene, outcome.places, left, bound=())
-                if is_legal(fewer):
-                    yield Objection(8, key, (), fewer)
-                    break
-        yield from _returns(outcome, self._patience)
-
-
-def _savings(outcome: Outcome, pods: tuple[Pod, ...]) -> Iterator[tuple[Pod, ...]]:
-    """Yield parts of a group's evicted pods that might stay, the largest first.
-
-    All parts of a few; of many all of them, all but those of one node, and single pods.
-    """
-    if len(pods) <= SMALL:
-        for n in range(len(pods), 0, -1):
-            yield from combinations(pods, n)
-        return
-    yield pods
-    for node in sorted({p.node or "" for p in pods}):
-        rest = tuple(p for p in pods if p.node != node)
-        if rest:
-            yield rest
-    yield from ((p,) for p in pods)
-
-
-def _returns(outcome: Outcome, patience: Patience) -> Iterator[Objection]:
-    """Yield victims that come back by right in the next cycle, at the cost of others.
-
-    A return counts against started groups that had a right to the victim, and against running work
-    that could legally have been evicted in its place.
-    """
-    scene = outcome.scene
-    victims = [g for g in sorted(outcome.losses) if not given_up(scene, scene.roster[g])]
-    if not victims:
-        return
-    had = rights_of(outcome)
-    places = {k: n for k, n in outcome.places.items()}
-    after = Scene(advance(scene.snapshot, places, outcome.evicted), scene.config, scene.rules)
-    nothing = Outcome(after, {}, _given_up_pods(after), bound=())
-    try:
-        for key in victims:
-            if not patience.spend():
-                return
-            if not standing_of(after).could_run[key] or exchange(nothing, key, ()) is not None:
-                continue
-            lost = {p.key for p in outcome.losses[key]}
-            pool: list[Giver] = []
-            for r in runners(nothing):
-                taker = r.group in outcome.started and bool(had.may(r.group, key))
-                if taker or _instead(outcome, lost, r):
-                    pool.append(r)
-            found = smallest(nothing, key, pool) if pool else None
-            if found is None:
-                continue
-            gives_way, then = found
-            rights = rights_of(then)
-            if gives_way and all(rights.may(key, s.group) for s in gives_way):
-                yield Objection(8, key, gives_way, _in_its_place(outcome, lost, gives_way))
-    finally:
-        scene.cut_short |= after.cut_short
-
 
 def _kinds(pods: Sequence[Pod]) -> Counter[tuple[str, PodSpec]]:
     return Counter((p.role, p.spec) for p in pods)
-
-
-def _given_up_pods(scene: Scene) -> set[PodKey]:
-    return {p.key for m in scene.roster.values() if given_up(scene, m) for p in m.running}
-
-
-def _instead(outcome: Outcome, lost: set[PodKey], giver: Giver) -> bool:
-    """Say whether the giver, running before the plan too, could have been evicted instead."""
-    if any(p.key in outcome.places for p in giver.pods):
-        return False
-    return is_legal(_in_its_place(outcome, lost, (giver,)))
-
-
-def _in_its_place(outcome: Outcome, lost: set[PodKey], gives_way: Sequence[Giver]) -> Outcome:
-    """Return the plan in which these are evicted instead, or the plan itself where some start."""
-    instead = {p.key for g in gives_way for p in g.pods}
-    if not instead.isdisjoint(outcome.places):
-        return outcome
-    evicted = (outcome.evicted - lost) | instead
-    return Outcome(outcome.scene, outcome.places, evicted, bound=())

@@ -97,6 +97,17 @@ class Outcome:
         )
 
     @cached_property
+    def room(self) -> Matrix:
+        """What is free once everybody has left and come, one row a node; may be negative."""
+        room = self.scene.room_later.copy()
+        for p, i in self.scene.holders:
+            if p.key in self.evicted:
+                room[i] = room[i] + self.scene.row(p)
+        for p, i in self.new_pods:
+            room[i] = room[i] - self.scene.row(p)
+        return room
+
+    @cached_property
     def pods_by_node(self) -> Mapping[int, tuple[Pod, ...]]:
         out: dict[int, list[Pod]] = {}
         for p, i in self.standing_pods:

@@ -199,21 +199,15 @@ class Spread:
 
     def measure(self, outcome: Outcome) -> int:
         scene = outcome.scene
-        room = scene.room_later.copy()
-        for p, i in scene.holders:
-            if p.key in outcome.evicted:
-                room[i] = room[i] + scene.row(p)
         asked: dict[int, set[int]] = {}
         for p, i in outcome.new_pods:
-            row = scene.row(p)
-            room[i] = room[i] - row
-            asked.setdefault(i, set()).update(int(r) for r in np.flatnonzero(row))
+            asked.setdefault(i, set()).update(int(r) for r in np.flatnonzero(scene.row(p)))
         peak = 0
         for i, columns in asked.items():
             for r in columns:
                 whole = int(scene.allocatable[i][r])
                 if whole > 0:
-                    peak = max(peak, -(-1000 * (whole - int(room[i][r])) // whole))
+                    peak = max(peak, -(-1000 * (whole - int(outcome.room[i][r])) // whole))
         return peak
 
 
@@ -270,17 +264,8 @@ class LargeHoles:
         return out
 
     def measure(self, outcome: Outcome) -> int:
-        scene = outcome.scene
-        row = self.largest(scene)
-        if not row:
-            return 0
-        room = scene.room_later.copy()
-        for p, i in scene.holders:
-            if p.key in outcome.evicted:
-                room[i] = room[i] + scene.row(p)
-        for p, i in outcome.new_pods:
-            room[i] = room[i] - scene.row(p)
-        return self._holes(room, row)
+        row = self.largest(outcome.scene)
+        return self._holes(outcome.room, row) if row else 0
 
     @staticmethod
     def _holes(room: Matrix, row: Sequence[int]) -> int:

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from ..models import GroupKey, Pod, PodKey
-from ..policies.exchange import room_of
 from ..policies.host_ports import clash
 from ..policies.limits import limits_of
 from ..policies.outcome import Outcome
@@ -47,7 +46,7 @@ def _users(outcome: Outcome, victim: GroupKey, holders: Sequence[GroupKey]) -> l
 def _nodes(outcome: Outcome, pods: Sequence[Pod]) -> Iterable[tuple[int, list[int]]]:
     """Yield nodes that would be overfull with the victims, and the columns in which they would."""
     scene = outcome.scene
-    room = room_of(outcome)
+    room = outcome.room
     for i in {scene.index[p.node] for p in pods if p.node in scene.index}:
         freed = scene.rows([p for p in pods if p.node == scene.nodes[i].name])
         yield i, [r for r, v in enumerate(freed) if v and room[i][r] < v]

@@ -7,8 +7,8 @@ from typing import Any
 from ..models import Config, GroupKey, NodeName, Plan, PodKey, Snapshot, SolverRow, Violation
 from ..policies.api import Constraint
 from ..policies.board import Board
-from ..policies.exchange import verify
 from ..policies.goals import goals_for
+from ..policies.legality import verify
 from ..policies.levels import Levels
 from ..policies.outcome import Outcome
 from ..policies.registry import rules_for

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from ..policies.exchange import is_legal
-from ..policies.order import Objection, Patience, first_objection
+from ..policies.legality import is_legal
+from ..policies.objection import Objection, Patience
+from ..policies.order import first_objection
 from ..policies.outcome import Outcome
 from .search import Clock
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from ..models import GroupKey, Pod, Reason
-from ..policies.exchange import room_of
 from ..policies.fitting import Field, emptied
 from ..policies.holds import holds
 from ..policies.members import Members, Standing
@@ -83,7 +82,7 @@ def _nodes(outcome: Outcome, m: Members, pods: list[Pod], elastic: bool) -> Iter
         return
     world = scene.world(outcome.evicted)
     world.present.extend(outcome.new_pods)
-    fitting, words = _most_that_fit(Field(scene, room_of(outcome), world), pods)
+    fitting, words = _most_that_fit(Field(scene, outcome.room, world), pods)
     if fitting < len(pods):
         fit = f"{fitting} of {len(pods)} members would fit"
         if elastic:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from apportion.models import Config
 from apportion.models.config import Packing
 from apportion.policies.goals import goals_for
-from apportion.policies.order import ITEMS
+from apportion.policies.objection import ITEMS
 from apportion.policies.registry import ALWAYS_ON, built_in
 
 ROOT = Path(__file__).resolve().parents[1]
