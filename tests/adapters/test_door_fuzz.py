@@ -10,8 +10,10 @@ import yaml
 
 from apportion.adapters.files import documents_of
 from apportion.adapters.kubernetes import ReadOptions, snapshot_from
-from apportion.models import InputError, Snapshot
+from apportion.adapters.plan_check import scene_of, violations_of
+from apportion.models import Config, InputError, Snapshot
 from apportion.models.snapshot import read, write
+from apportion.solver.entry import plan
 from kubernetes_objects import (
     NOON,
     container,
@@ -175,10 +177,23 @@ def test_no_damaged_object_stops_the_door_or_disappears(seed: int, queues_from: 
 
         world = snapshot(*others, bad, queues_from=queues_from)
 
-        assert all(r.object and r.message for r in world.rejected)
+        assert all(r.object and r.path and r.message for r in world.rejected)
         without = snapshot(*others, queues_from=queues_from)
         assert is_accounted_for(bad, f"object {len(others) + 1}", world, without), bad
         assert read(write(world)).digest == world.digest
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_damaged_object_stops_the_plan_or_breaks_it(seed: int) -> None:
+    dice = random.Random(1000 + seed)
+    config = Config(deterministic=True, engine="greedy")
+    sound = [*seeds(), pod("one", annotations=in_group("g")), pod("other"), node("big")]
+
+    for _ in range(20):
+        at = dice.randrange(len(sound))
+        world = snapshot(*sound[:at], damaged(sound[at], dice), *sound[at + 1 :])
+
+        assert violations_of(plan(world, config), scene_of(world, config)) == []
 
 
 @pytest.mark.parametrize("seed", range(3))
