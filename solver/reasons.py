@@ -104,7 +104,7 @@ def _most_that_fit(field: Field, pods: list[Pod]) -> tuple[int, str]:
 
 
 def _why_not(field: Field, pod: Pod) -> str:
-    """Count nodes by what stands against the pod: filters, then scarce resources, then pods there."""
+    """Count nodes by what stands against the pod: filters, scarce resources, pods there."""
     scene = field.scene
     counts: list[tuple[int, str]] = []
     for rule, reasons in scene.refusals(pod).items():
@@ -117,12 +117,12 @@ def _why_not(field: Field, pod: Pod) -> str:
     mask = scene.mask(pod)
     row = scene.row(pod)
     roomy = mask.copy()
-    for r in np.flatnonzero(row):
-        short = field.room[:, r] < row[r]
+    for column in map(int, np.flatnonzero(row)):
+        short = field.room[:, column] < row[column]
         n = int((mask & short).sum())
         roomy &= ~short
         if n:
-            counts.append((n, f"too little {scene.ledger.resources[r]}"))
+            counts.append((n, f"too little {scene.ledger.resources[column]}"))
     counts += [(n, f"{rule}: other pods there") for rule, n in field.against(pod, roomy).items()]
     total = len(scene.nodes)
     counts.sort(reverse=True)
