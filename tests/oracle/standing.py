@@ -23,6 +23,7 @@ from itertools import combinations
 from apportion.models import UNLIMITED, Config, Snapshot
 from oracle.amount import Vec, minus, plus
 from oracle.cluster import ROOT, Cluster
+from oracle.filling import water_filling
 from oracle.items import Item, Name, items_of, leaf_order
 from oracle.placing import can_be_placed, could_be_met
 
@@ -339,63 +340,6 @@ def ratio(a: int, b: Fraction) -> Fill:
     if b > 0:
         return Fraction(a) / b
     return Fraction(0) if a == 0 else float("inf")
-
-
-def water_filling(wish: dict[int, tuple[Fraction, int]], rest: Fraction) -> dict[int, Fraction]:
-    """Raise level × weight until the rest is used up, each capped by its wish."""
-    out = dict.fromkeys(wish, Fraction(0))
-    open_ = {q for q, (cap, _) in wish.items() if cap > 0}
-    while open_ and rest > 0:
-        weights = sum(wish[q][1] for q in open_)
-        step = min(rest / weights, *((wish[q][0] - out[q]) / wish[q][1] for q in open_))
-        for q in open_:
-            out[q] += step * wish[q][1]
-        rest -= step * weights
-        open_ = {q for q in open_ if out[q] < wish[q][0]}
-    return out
-
-
-class Report:
-    """The same by name, for tests and for people."""
-
-    def __init__(self, snapshot: Snapshot, config: Config) -> None:
-        self.standing = standing_of(snapshot, config)
-        c = self.cluster = self.standing.cluster
-        self._index: dict[str, int] = {q.name: i for i, q in reversed(list(enumerate(c.queues)))}
-        self.capacity = dict(zip(c.resources, c.capacity, strict=False))
-        self.root = dict(zip(c.resources, self.standing.root, strict=False))
-        self.could_run = {c.groups[g].key for g in self.standing.could_run}
-
-    def _by_name(self, row: Vec) -> dict[str, int]:
-        return dict(zip(self.cluster.resources, row, strict=False))
-
-    def demand(self, queue: str) -> dict[str, int]:
-        return self._by_name(self.standing.demand[self._index[queue]])
-
-    def limit(self, queue: str) -> dict[str, int]:
-        return self._by_name(self.standing.limit[self._index[queue]])
-
-    def due(self, queue: str) -> dict[str, int]:
-        return self._by_name(self.standing.due[self._index[queue]])
-
-    def entitlement(self, queue: str) -> dict[str, Fraction]:
-        row = self.standing.e[self._index[queue]]
-        return dict(zip(self.cluster.resources, row, strict=True))
-
-    def row(
-        self, queue: str, started: frozenset[str] = frozenset()
-    ) -> list[tuple[str, bool, Fill]]:
-        """Return (name, is in, fill) in order; a minimum has its group's name, else the pod's.
-
-        Fills are computed for queues with a parent only; a top queue's are 0.
-        """
-        c = self.cluster
-        pods = frozenset(i for i, p in enumerate(c.pods) if p.key in started)
-        row = self.standing.row(self._index[queue], pods)
-        return [
-            (c.groups[g].key if i < 0 else c.pods[i].key, p.is_in, p.fill)
-            for (g, i), p in row.items()
-        ]
 
 
 _latest: list[Standing] = []
