@@ -5,7 +5,7 @@ pods, preferred affinity and anti-affinity look at those that stand before the p
 included; soft spread counts those that stand after it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -62,25 +62,35 @@ class Wishes:
     sense: Literal["max", "min"] = "max"
 
     def cost(self, board: "Board") -> "Iterable[Term]":
+        """Return the terms; a class of several nodes promises what its best node is worth."""
         nodes = board.scene.nodes
-        world = board.world
+        plain = not any(t.effect == SOFT for n in nodes for t in n.taints)
         out: list[Term] = []
         for s in board.shapes:
-            memo: dict[object, int] = {}
-            relevant = self._relevant(world, s.sample)
+            relevant = self._relevant(board.world, s.sample)
+            if plain and not relevant and not s.sample.spec.preferred_nodes:
+                continue
+            worth = self._worth(s.sample, nodes, relevant)
             for cls, var in board.cells(s):
-                node = nodes[cls.nodes[0]]
-                value = node_wish(s.sample, node)
-                if relevant:
-                    key = tuple(node.labels.get(k) for k in self._keys(relevant, s.sample))
-                    if key not in memo:
-                        memo[key] = standing_wish(
-                            s.sample, node, ((p, nodes[i]) for p, i in relevant)
-                        )
-                    value += memo[key]
+                value = max(worth(nodes[i]) for i in cls.nodes)
                 if value:
                     out.append((value, var))
         return [*out, *spread_terms(board)]
+
+    def _worth(
+        self, pod: Pod, nodes: Sequence[Node], relevant: Sequence[tuple[Pod, int]]
+    ) -> Callable[[Node], int]:
+        """Return what a node is worth to the pod; company is looked at once for each domain."""
+        keys = self._keys(relevant, pod) if relevant else ()
+        memo: dict[object, int] = {}
+
+        def worth(node: Node) -> int:
+            domains = tuple(node.labels.get(k) for k in keys)
+            if domains not in memo:
+                memo[domains] = standing_wish(pod, node, ((p, nodes[i]) for p, i in relevant))
+            return node_wish(pod, node) + memo[domains]
+
+        return worth
 
     @staticmethod
     def _relevant(world: "World", pod: Pod) -> list[tuple[Pod, int]]:

@@ -94,10 +94,20 @@ def test_words_are_in_alphabetical_order_a_line_each() -> None:
         "elastic member", "admitted", "nominated", "held", "victim", "eviction", "snapshot",
         "instance", "board", "answer", "plan", "cycle", "tier", "gap", "in, out", "due",
         "entitlement (e)", "bound (of a pod)", "bound (of a tier)", "level (of work)",
+        "level (of the tree)", "cell",
     ],
 )  # fmt: skip
 def test_words_of_the_trade_are_explained(word: str) -> None:
     assert f"\n* **{word}**: " in (DOCS / "glossary.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("word", "where"), [("cell", "board"), ("slice", "levels"), ("unit", "parts")]
+)
+def test_words_of_the_model_are_words_of_the_code(word: str, where: str) -> None:
+    assert re.search(
+        rf"\b{word}s?\b", (ROOT / "policies" / f"{where}.py").read_text(), re.IGNORECASE
+    )
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])

@@ -16,7 +16,9 @@ from apportion.models import (
     Toleration,
 )
 from apportion.policies.testing import priced
+from apportion.solver.process import SolverProcess
 
+from .agreement import Told
 from .builders import (
     HOST,
     Members,
@@ -28,6 +30,7 @@ from .builders import (
     placed,
     queue,
     replace,
+    scene,
     snapshot,
     term,
 )
@@ -210,6 +213,21 @@ def test_a_spread_that_cannot_be_had_keeps_nobody_waiting(solve: Solve) -> None:
     )
 
     assert Counter(placed(solve(world)).values()) == {"a1": 5, "b1": 1}
+
+
+def test_merged_nodes_promise_what_the_best_of_them_is_worth(process: SolverProcess) -> None:
+    """The board may promise more than a plan can keep, and never less: its bound stays true."""
+    soft = (Taint("k", "PreferNoSchedule"),)
+    both = node("n1", 2, taints=soft), node("n2", 2)
+    world = snapshot(*both, queue("q"), Members("g", "q", waiting=1))
+
+    board = Told(scene(world), process, goal=WISHES, exact_pairs=0)
+    values = board.values(after(world, "g0@n2"))
+
+    assert [c.size for c in board.board.classes] == [2]
+    assert values is not None
+    assert board.best(values) == 0 == value(world, "g0@n2")
+    assert value(world, "g0@n1") == -1
 
 
 # Plans
