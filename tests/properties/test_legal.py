@@ -1,4 +1,4 @@
-"""No plan breaks a rule: not to the checker, not to the brute force; and its document reads back."""
+"""No plan breaks a rule, to the checker or the brute force; and its document reads back."""
 
 import json
 from collections.abc import Iterator

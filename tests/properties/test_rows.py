@@ -1,6 +1,6 @@
 """What the solver is told and what the checker says agree on the plans that leave the solver.
 
-Every plan, exchanges of the order list followed, is given back to the model with all that it decides
+Every plan, exchanges of the order list followed, is given back to the model with all it decides
 fixed: the rows must let it pass, and each level of work must be worth what the checker measures.
 """
 

@@ -1,1 +1,1 @@
-"""Tests of the engine: merging, drafting, searching, decoding, explaining, and what can go wrong."""
+"""Tests of the engine: merging, searching, decoding, explaining, and what can go wrong."""

@@ -1,7 +1,8 @@
 """Merging: what no rule tells apart is one thing; what a rule sees stays apart."""
 
+from msgspec.structs import replace
 
-from apportion.models import HostPort, PodTerm
+from apportion.models import Config, HostPort, Pod, PodTerm, TierSettings
 from oracle.build import Members, budget, cores, foreign, node, only, queue, snapshot
 
 from .parts import Model, model_of
@@ -29,7 +30,9 @@ def test_equal_groups_are_one_type_oldest_first() -> None:
             Members("young", "q", waiting=2, minimum=2, created_s=300),
             Members("old", "q", waiting=2, minimum=2, created_s=100),
             Members("middle", "q", waiting=2, minimum=2, created_s=200),
-        )
+        ),
+        # More slices tell apart how full the queue is with each of them.
+        Config(deterministic=True, tiers=TierSettings(slices=1)),
     )
 
     assert types(model) == [["old", "middle", "young"]]
@@ -58,7 +61,10 @@ def test_labels_split_shapes_only_where_somebody_reads_them() -> None:
     blind = snapshot(node("n1", 9), queue("q"), *two)
     lonely = PodTerm(HOST, only("a"), None)
     watched = snapshot(
-        node("n1", 9), queue("q"), *two, Members("c", "q", waiting=1, spec={"anti_affinity": (lonely,)})
+        node("n1", 9),
+        queue("q"),
+        *two,
+        Members("c", "q", waiting=1, spec={"anti_affinity": (lonely,)}),
     )
 
     assert shapes(model_of(blind)) == [2]
@@ -67,7 +73,12 @@ def test_labels_split_shapes_only_where_somebody_reads_them() -> None:
 
 def test_pods_that_fit_nowhere_get_no_place() -> None:
     model = model_of(
-        snapshot(node("n1", 2), queue("q"), Members("big", "q", 3, waiting=1), Members("g", "q", waiting=1))
+        snapshot(
+            node("n1", 2),
+            queue("q"),
+            Members("big", "q", 3, waiting=1),
+            Members("g", "q", waiting=1),
+        )
     )
 
     assert [m.group.name for t in model.board.types for m in t.members] == ["g"]
@@ -131,9 +142,7 @@ def test_budget_splits_the_pods_it_covers() -> None:
     assert sorted([p.name for p in u.pods] for u in model.board.units) == [["low0"], ["low1"]]
 
 
-def with_labels(group: Members, i: int, **labels: str) -> object:
-    from msgspec.structs import replace
-
+def with_labels(group: Members, i: int, **labels: str) -> Pod:
     return replace(group.pods[i], labels=labels)
 
 
@@ -168,7 +177,9 @@ def test_node_with_a_victim_stays_alone() -> None:
 
 
 def test_merged_class_offers_what_all_its_nodes_offer_but_no_more_than_is_asked_for() -> None:
-    world = snapshot(*(node(f"n{i}", 5) for i in range(4)), queue("q"), Members("g", "q", 2, waiting=7))
+    world = snapshot(
+        *(node(f"n{i}", 5) for i in range(4)), queue("q"), Members("g", "q", 2, waiting=7)
+    )
 
     board = model_of(world, exact_pairs=1).board
     ((shape, nodes),) = board.parts.fits
@@ -206,7 +217,10 @@ def test_who_may_not_preempt_claims_nothing() -> None:
 def test_size_in_devices_keeps_shapes_apart() -> None:
     model = model_of(
         snapshot(
-            node("n1", 8, 4), queue("q"), Members("a", "q", waiting=1), Members("b", "q", gpus=1, waiting=1)
+            node("n1", 8, 4),
+            queue("q"),
+            Members("a", "q", waiting=1),
+            Members("b", "q", gpus=1, waiting=1),
         )
     )
 
