@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: plan test check fix bench bench-full soak docs generate clean
+.PHONY: help plan test check wheel-check fix bench bench-full soak clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make plan    plan a small example and print it"
 	@echo "make test    run the tests"
 	@echo "make check   static checks: format, lint, types, imports"
+	@echo "make wheel-check   build the wheel, install it alone, and plan with it"
 	@echo "make fix     format and repair what can be repaired"
 	@echo "make bench   a short round of measurements"
 	@echo "make soak    20,000 random clusters against the brute force"
@@ -35,6 +36,16 @@ check: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+
+# The wheel and what it depends on, in an environment of their own, far from the sources.
+WHEEL := build/wheel-check
+wheel-check: $(STAMP)
+	rm -rf $(WHEEL)
+	$(BIN)/python -m build --no-isolation --outdir $(WHEEL) .
+	$(PYTHON) -m venv $(WHEEL)/venv
+	$(WHEEL)/venv/bin/python -m pip install --quiet --disable-pip-version-check $(WHEEL)/*.whl
+	cd $(WHEEL) && venv/bin/apportion plan ../../examples/small
+	cd $(WHEEL) && venv/bin/python -m apportion rules
 
 fix: $(STAMP)
 	$(BIN)/ruff format .
