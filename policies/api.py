@@ -62,6 +62,16 @@ class Constraint(Protocol):
 
 
 @runtime_checkable
+class Granting(Protocol):
+    """A rule that says who has a right to whose room, before there are places on the board."""
+
+    @property
+    def name(self) -> str: ...
+
+    def grant(self, board: "Board") -> None: ...
+
+
+@runtime_checkable
 class Objective(Protocol):
     """One quantity, in a stated unit, with its sense; an earlier tier wins over a later one."""
 

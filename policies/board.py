@@ -16,12 +16,23 @@ from numpy.typing import NDArray
 
 from .levels import Levels
 from .members import Standing
-from .parts import Claimant, GroupType, NodeClass, Parts, RoleSet, Shape, Unit, Victim
+from .api import Granting
+from .parts import (
+    NOBODY,
+    Claimant,
+    GroupType,
+    NodeClass,
+    Parts,
+    RoleSet,
+    Shape,
+    Unit,
+    Victim,
+)
 from .scene import Scene
 from .tracker import World
 
 __all__ = [
-    "Board", "Bounded", "Claimant", "GroupType", "NodeClass", "Parts", "RoleSet", "Row", "Shape",
+    "NOBODY", "Board", "Bounded", "Claimant", "GroupType", "NodeClass", "Parts", "RoleSet", "Row", "Shape",
     "Term", "Unit", "Var", "Victim",
 ]  # fmt: skip
 
@@ -81,21 +92,8 @@ class Board:
             None if t.standing is Standing.WHOLE else self._new(len(t.members)) for t in p.types
         ]
         self._count = [self._new(r.limit * len(r.type.members)) for r in p.rolesets]
-        self._x = {pair: self._new(most) for pair, most in sorted(p.fits.items())}
         self._gone = [self._new(1) for _ in p.victims]
         self._lost = [self._new(len(u.pods)) for u in p.units]
-        self._cells: list[list[tuple[NodeClass, Var]]] = [[] for _ in p.shapes]
-        self._on: list[list[tuple[Shape, Var]]] = [[] for _ in p.classes]
-        for (s, c), var in self._x.items():
-            self._cells[s].append((p.classes[c], var))
-            self._on[c].append((p.shapes[s], var))
-        self._pooled = {
-            s.index: self._new(
-                sum(r.limit * len(r.type.members) for r in p.rolesets if r.shape is s)
-            )
-            for s in p.shapes
-            if s.pool is not None
-        }
         self._units_on: dict[int, list[Unit]] = {}
         for u in p.units:
             if u.node >= 0:
@@ -105,6 +103,36 @@ class Board:
         for r in p.rolesets:
             self._rolesets_of_shape[r.shape.index].append(r)
             self._rolesets_of_type[r.type.index].append(r)
+        for rule in self.scene.rules:
+            if isinstance(rule, Granting):
+                rule.grant(self)
+        self._open_places()
+
+    def _open_places(self) -> None:
+        """Make the variables of places, now that rights are known.
+
+        Where its claimant has a right to nothing a shape goes as its pool, which has room only for
+        what claims nothing. A pod that has a right may go as its pool all the same: what the pool
+        uses is taken from the room of every set of claimants.
+        """
+        p = self.parts
+        self._x: dict[tuple[int, int], Var] = {}
+        self._cells: list[list[tuple[NodeClass, Var]]] = [[] for _ in p.shapes]
+        self._on: list[list[tuple[Shape, Var]]] = [[] for _ in p.classes]
+        for (s, c), most in sorted(p.fits.items()):
+            shape = p.shapes[s]
+            if shape.pool is not None and not self._claims(shape, p.classes[c]):
+                continue
+            var = self._x[s, c] = self._new(most)
+            self._cells[s].append((p.classes[c], var))
+            self._on[c].append((shape, var))
+        self._pooled = {
+            s.index: self._new(
+                sum(r.limit * len(r.type.members) for r in self._rolesets_of_shape[s.index])
+            )
+            for s in p.shapes
+            if s.pool is not None
+        }
         for shape in p.shapes:
             i = shape.index
             placed = [(1, v) for _, v in self._cells[i]]
@@ -113,6 +141,13 @@ class Board:
                 placed.append((1, self._pooled[i]))
             given = [(-1, self._pooled[t.index]) for t in p.shapes if t.pool == i]
             self.equal([*placed, *counted, *given], 0, "placement", shape.label)
+
+    def _claims(self, shape: Shape, cls: NodeClass) -> bool:
+        """Say whether the shape may have a right to something on the class that not everybody has."""
+        return any(
+            not u.victim.given_up and self.right(shape.claimant, u.victim) is not False
+            for u in self.units_on(cls)
+        )
 
     @property
     def main(self) -> list[Var]:
@@ -277,6 +312,8 @@ class Board:
         """
         if victim.given_up or claimant is None:
             return True
+        if claimant is NOBODY:
+            return False
         return self.rights.get((claimant, victim.index), True)
 
     # Constraints

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from .board import Board, Claimant, NodeClass, Term, Unit, Var
 
 T = TypeVar("T")
+_Sign = bool | tuple[str, int]
+"""A right that is known, or the variable that says it."""
+_Kind = tuple[_Sign, ...]
+"""The rights of equal claimants to what may go somewhere."""
 
 SUBSETS = 5
 """Of up to so many kinds of claimants every subset gets its row; of more, the main ones."""
@@ -178,13 +182,13 @@ def _claim_rows(
     room: Sequence[int | None],
     label: str,
 ) -> None:
-    kinds: dict[tuple[object, ...], list[Claimant]] = {}
+    kinds: dict[_Kind, list[Claimant]] = {}
     for c in new:
         mine = tuple(_sign(board.right(c, u.victim)) for u in units)
         kinds.setdefault(mine, []).append(c)
-    if len(kinds) == 1 and all(m is True for m in next(iter(kinds))):
+    if not kinds or (len(kinds) == 1 and all(m is True for m in next(iter(kinds)))):
         return
-    for chosen in subsets(list(kinds)):
+    for chosen in _closures(list(kinds)):
         claimants = [c for k in chosen for c in kinds[k]]
         freed = [(u, _freed(board, rule, claimants, u)) for u in units]
         for r, free in enumerate(room):
@@ -195,6 +199,22 @@ def _claim_rows(
                 back = [(-u.row[r], f) for u, f in freed if f is not None and u.row[r]]
                 about = f"{label} {board.scene.ledger.resources[r]} claims"
                 board.at_most([*terms, *back], free, rule, about)
+
+
+def _closures(kinds: Sequence[_Kind]) -> Iterable[Sequence[_Kind]]:
+    """Every set of kinds together with all that have no right beyond it: their rows say the most."""
+    seen: set[tuple[_Kind, ...]] = set()
+    able = [k for k in kinds if any(k)]
+    for chosen in [(), *subsets(able)]:
+        reach = [set(of) for of in zip(*chosen, strict=True)] or [set()] * len(kinds[0])
+        closed = tuple(
+            k
+            for k in kinds
+            if all(not a or True in r or a in r for a, r in zip(k, reach, strict=True))
+        )
+        if closed and closed not in seen:
+            seen.add(closed)
+            yield closed
 
 
 def _freed(
@@ -216,5 +236,5 @@ def _freed(
     return freed
 
 
-def _sign(right: "Var | bool") -> object:
+def _sign(right: "Var | bool") -> _Sign:
     return right if isinstance(right, bool) else ("variable", right)

@@ -21,6 +21,10 @@ class Claimant:
     """Columns of the ledger that some pod of the group asks for."""
 
 
+NOBODY = Claimant(QueueName(""), 0, False, ())
+"""The claimant without a right to anything."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
     """Pods that no rule tells apart; ``row`` in ledger units, the pod slot included."""
@@ -30,7 +34,7 @@ class Shape:
     row: tuple[int, ...]
     claimant: Claimant | None = None
     pool: int | None = None
-    """The shape as which its pods go where nothing can be evicted and claimants do not matter."""
+    """The shape as which its pods go where they claim nothing: all like it but for the claimant."""
 
     @property
     def label(self) -> str:

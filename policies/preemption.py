@@ -78,10 +78,12 @@ class Preemption:
 
     # To the solver
 
+    def grant(self, board: "Board") -> None:
+        tell_rights(board, self.name)
+
     def constrain(self, board: "Board") -> None:
         if not board.victims:
             return
-        tell_rights(board, self.name)
         tell_claims(board, self.name)
         self._guarantees(board, {s.claimant for s in board.shapes if s.claimant is not None})
         self._must_stay(board)

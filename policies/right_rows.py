@@ -28,6 +28,16 @@ def _right(
         return False
     if c.queue == v.queue:
         return board.scene.config.evictions != "none" and v.priority < c.priority
+    memo = ("right", c.queue, c.asks, v.index)  # across queues priority plays no part
+    if memo in board.answers:
+        return board.answers[memo]
+    board.answers[memo] = right = _across(board, rule, table, c, v)
+    return right
+
+
+def _across(
+    board: "Board", rule: str, table: StandingTable, c: "Claimant", v: "Victim"
+) -> "Var | bool":
     ways: list[Var] = []
     for measure in MEASURES:
         way = _way(board, rule, table, c, v, measure)
@@ -37,7 +47,7 @@ def _right(
             ways.append(way)
     if not ways:
         return False
-    right = board.flag(("right", c, v.index))
+    right = board.flag(("right", c.queue, c.asks, v.index))
     label = f"group {v.members.key}"
     board.at_most([(1, right), *((-1, w) for w in ways)], 0, rule, label)
     return right
@@ -67,7 +77,7 @@ def _way(
     if within is True and whole is True and all(s is True for s in singles):
         return True
     label = f"group {v.members.key} beyond"
-    way = board.flag(("way", c, v.index, measure))
+    way = board.flag(("way", c.queue, c.asks, v.index, measure))
     if not isinstance(within, bool):
         board.at_most([(1, way), (-1, within)], 0, rule, label)
     gone = board.gone(v)

@@ -8,6 +8,7 @@ import numpy as np
 from ..models import GroupKey, Pod
 from ..policies.api import Tracked
 from ..policies.board import (
+    NOBODY,
     Claimant,
     GroupType,
     NodeClass,
@@ -114,35 +115,39 @@ class _Compiler:
         classes: Sequence[NodeClass],
         units: Sequence[Unit],
     ) -> tuple[tuple[Shape, ...], dict[tuple[int, int], int], list[RoleSet]]:
-        """Where nothing can be evicted, let shapes that differ only in their claimant be one."""
-        contested = {u.node for u in units}
-        calm = {c.index for c in classes if contested.isdisjoint(c.nodes)}
+        """Give shapes that differ only in their claimant one pool, for room that nobody claims."""
         same: dict[object, list[Shape]] = {}
         for s in shapes:
             same.setdefault(self._kinds[s.index], []).append(s)
+        room = self._unclaimed(classes, units)
         out = list(shapes)
         fits = dict(fits)
         for alike in same.values():
             if len(alike) < 2:
                 continue
-            pool = Shape(len(out), alike[0].sample, alike[0].row)
+            pool = Shape(len(out), alike[0].sample, alike[0].row, NOBODY)
             out.append(pool)
             for s in alike:
                 out[s.index] = replace(s, pool=pool.index)
-                for c in calm:
-                    most = fits.pop((s.index, c), 0)
-                    if most:
-                        fits[pool.index, c] = fits.get((pool.index, c), 0) + most
-        for (s_index, c), most in list(fits.items()):
-            if s_index >= len(shapes):
-                fits[s_index, c] = min(most, self._room_for(out[s_index], classes[c]))
+            for c in classes:
+                most = sum(fits.get((s.index, c.index), 0) for s in alike)
+                parts = [r // need for r, need in zip(room[c.index], pool.row, strict=True) if need]
+                most = min(most, max(0, min(parts)) * c.size)
+                if most:
+                    fits[pool.index, c.index] = most
         renewed = [replace(r, shape=out[r.shape.index]) for r in rolesets]
         return tuple(out), fits, renewed
 
     @staticmethod
-    def _room_for(shape: Shape, cls: NodeClass) -> int:
-        parts = [room // need for room, need in zip(cls.room, shape.row) if need]
-        return max(0, min(parts)) * cls.size
+    def _unclaimed(classes: Sequence[NodeClass], units: Sequence[Unit]) -> list[list[int]]:
+        """Return the room of one node of each class that needs no right, what is given up included."""
+        room = [list(c.room) for c in classes]
+        of = {i: c.index for c in classes for i in c.nodes}
+        for u in units:
+            if u.victim.given_up and u.node in of:
+                at = room[of[u.node]]
+                at[:] = [a + len(u.pods) * b for a, b in zip(at, u.row, strict=True)]
+        return room
 
     # Groups
 

@@ -60,13 +60,15 @@ def told(
 ) -> Iterator[tuple[Outcome, bool]]:
     """Give decisions, and whether the rows of these rules hold there.
 
-    ``after_others``: only those that all other rules let pass, where the rows rely on theirs.
+    Where a pod can go on the board depends on rights, so that decisions against them are left
+    out. ``after_others``: only those that all other rules let pass, where the rows rely on theirs.
     """
     for n, scene in enumerate(scenes()):
-        others = [r for x, r in constraints(scene).items() if x not in names]
+        rules = constraints(scene).items()
+        others = [r for x, r in rules if x not in names and (after_others or x == "preemption")]
         board = Told(scene, process, together(scene, names))
         for outcome in tried(n, process):
-            if after_others and any(v for r in others for v in r.check(outcome)):
+            if any(v for r in others for v in r.check(outcome)):
                 continue
             same = board.as_told(outcome)
             assert same is not None
@@ -79,7 +81,7 @@ def test_a_rule_alone_bears_what_it_lets_pass(name: str, process: SolverProcess)
 
     assert result
     assert result.accepted > 300
-    assert result.refused >= 5
+    assert result.refused >= 3
 
 
 def test_rules_on_who_leaves_bear_what_they_let_pass(process: SolverProcess) -> None:
