@@ -72,20 +72,21 @@ def shards(ci: int, first: int, each: int = 25) -> list[Any]:
     Clusters of known defects stand alone, so that the others of their shard are tried all the same.
     """
 
-    def shard(start: int, **rest: Any) -> Any:
+    middle, end = first + ci, first + ci + ci * SOAK
+
+    def marked(seeds: list[int], name: str, *marks: pytest.MarkDecorator) -> Any:
+        soak = [pytest.mark.soak] if seeds and seeds[0] >= middle else []
+        return pytest.param(seeds, id=name, marks=[*marks, *soak])
+
+    def shard(start: int) -> Any:
         seeds = [s for s in range(start, start + each) if s not in KNOWN]
-        return pytest.param(seeds, id=f"seeds{start}to{start + each - 1}", **rest)
+        return marked(seeds, f"seeds{start}to{start + each - 1}")
 
     def known(seed: int) -> Any:
-        mark = pytest.mark.xfail(strict=True, reason=KNOWN[seed])
-        return pytest.param([seed], id=f"seed{seed}", marks=mark)
+        return marked([seed], f"seed{seed}", pytest.mark.xfail(strict=True, reason=KNOWN[seed]))
 
-    middle, end = first + ci, first + ci + ci * SOAK
-    return [
-        *(shard(s) for s in range(first, middle, each)),
-        *(known(s) for s in range(first, middle) if s in KNOWN),
-        *(shard(s, marks=pytest.mark.soak) for s in range(middle, end, each)),
-    ]
+    together = [shard(s) for s in range(first, end, each)]
+    return [*together, *(known(s) for s in range(first, end) if s in KNOWN)]
 
 
 def on_clusters(seeds: Iterable[int], tally: Tally, prop: Property) -> None:

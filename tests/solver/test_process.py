@@ -1,0 +1,109 @@
+"""The process seen from here: what it streamed outlives it, and messages may come in pieces."""
+
+from pathlib import Path
+
+import pytest
+
+from apportion.solver.linear import Linear, goal_of
+from apportion.solver.process import Reply, SolverProcess
+
+from .children import InProcess, pretend
+
+MODEL = Linear([0, 0], [5, 5])
+GOAL = goal_of([(1, 0), (2, 1)])
+READY = 'say({"status": "READY"})\nhear(); hear()\n'
+STEP = 'say({"status": "STEP", "values": [1, 2], "bound": 0})\n'
+
+
+def asked(limit_s: float | None) -> Reply:
+    with SolverProcess() as process:
+        return process.solve(MODEL, GOAL, (), None, {}, limit_s)
+
+
+@pytest.mark.parametrize(
+    ("end", "limit_s"),
+    [
+        pytest.param("sys.exit(1)", 60.0, id="ends by itself"),
+        pytest.param("hang()", 0.1, id="has to be killed"),
+    ],
+)
+def test_best_solution_streamed_so_far_outlives_the_process(
+    end: str, limit_s: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(READY + STEP + end, tmp_path, monkeypatch)
+
+    reply = asked(limit_s)
+
+    assert (reply.status, reply.values, reply.bound) == ("KILLED", (1, 2), None)
+    assert reply.detail
+
+
+def test_answer_in_pieces_is_one_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = '{"status": "OPTIMAL", "values": [5, 5], "bound": -15}'
+    body = f"""data = pickle.dumps({answer})
+for part in (len(data).to_bytes(8, "big"), *[data[i:i + 1] for i in range(len(data))]):
+    out.write(part); out.flush()
+hang()"""
+    pretend(READY + body, tmp_path, monkeypatch)
+
+    assert asked(None) == Reply("OPTIMAL", (5, 5), 15)
+
+
+def test_two_answers_at_once_are_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    last = 'say({"status": "FEASIBLE", "bound": -15}); hang()'
+    pretend(READY + STEP + last, tmp_path, monkeypatch)
+
+    assert asked(60.0) == Reply("FEASIBLE", (1, 2), 15)
+
+
+def test_bound_of_the_child_is_on_the_side_of_a_maximum() -> None:
+    reply = InProcess().solve(MODEL, GOAL, (), None, {"num_workers": 1}, None)
+
+    assert reply == Reply("OPTIMAL", (5, 5), 15)
+
+
+def test_floors_and_fixed_values_hold() -> None:
+    process = InProcess()
+    floor = ((0,), (1,), 4)
+
+    floored = process.solve(MODEL, goal_of([(-1, 0)]), [floor], None, {"num_workers": 1}, None)
+    fixed = process.solve(MODEL, GOAL, (), None, {"num_workers": 1}, None, [(1, 3)])
+
+    assert floored.values is not None
+    assert floored.values[0] == 4
+    assert fixed.values == (5, 3)
+
+
+def test_rows_hold_only_where_what_they_are_given_is_one() -> None:
+    model = Linear(
+        [0, 0], [5, 1], starts=[0, 1], vars=[0], coefs=[1], bounds=[2], equal=[False],
+        given={0: (1,)},
+    )  # fmt: skip
+    one = {"num_workers": 1}
+
+    off = InProcess().solve(model, goal_of([(1, 0)]), (), None, one, None, [(1, 0)])
+    on = InProcess().solve(model, goal_of([(1, 0)]), (), None, one, None, [(1, 1)])
+
+    assert (off.values, on.values) == ((5, 0), (2, 1))
+    assert InProcess().solve(model, GOAL, [((0,), (1,), 9)], None, one, None).status == "INFEASIBLE"
+
+
+def test_model_that_is_none_is_invalid_and_says_why() -> None:
+    model = Linear([0], [-1])
+
+    reply = InProcess().solve(model, goal_of([(1, 0)]), (), None, {"num_workers": 1}, None)
+
+    assert reply.status in ("INVALID", "MODEL_INVALID")
+    assert reply.values is None
+
+
+def test_killing_twice_or_before_the_start_does_no_harm() -> None:
+    process = SolverProcess()
+
+    process.kill()
+    assert process.pid is None
+    process.start()
+    assert process.pid is not None
+    process.kill()
+    process.kill()
+    assert process.pid is None
