@@ -67,7 +67,7 @@ class Config(Value, frozen=True):
     grace_s: int = 60
     """How long a running gang may stay below its minimum before it is given up."""
     overcommit_percent: int = 120
-    """Groups without pods are let in while use and reservations stay within this part of the cluster."""
+    """Groups without pods are let in while use and reservations stay within so much of it all."""
 
     @property
     def digest(self) -> str:

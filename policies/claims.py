@@ -202,7 +202,7 @@ def _claim_rows(
 
 
 def _closures(kinds: Sequence[_Kind]) -> Iterable[Sequence[_Kind]]:
-    """Every set of kinds together with all that have no right beyond it: their rows say the most."""
+    """Every set of kinds with all that have no right beyond it: their rows say the most."""
     seen: set[tuple[_Kind, ...]] = set()
     able = [k for k in kinds if any(k)]
     for chosen in [(), *subsets(able)]:

@@ -140,7 +140,7 @@ class _Compiler:
 
     @staticmethod
     def _unclaimed(classes: Sequence[NodeClass], units: Sequence[Unit]) -> list[list[int]]:
-        """Return the room of one node of each class that needs no right, what is given up included."""
+        """Return the room of one node of each class that needs no right, given-up work gone."""
         room = [list(c.room) for c in classes]
         of = {i: c.index for c in classes for i in c.nodes}
         for u in units:
@@ -169,9 +169,8 @@ class _Compiler:
     def _shape(self, shapes: dict[object, Shape], p: Pod, claimant: Claimant | None) -> Shape:
         labels: object = None
         if self.sees_pods:
-            labels = (
-                p.namespace, tuple(sorted((k, v) for k, v in p.labels.items() if k in self.scene.asked_labels))
-            )  # fmt: skip
+            asked = self.scene.asked_labels
+            labels = (p.namespace, tuple(sorted((k, v) for k, v in p.labels.items() if k in asked)))
         key = (p.spec, labels, claimant)
         if key not in shapes:
             row = tuple(int(v) for v in self.scene.row(p))
@@ -235,18 +234,17 @@ class _Compiler:
         node_of = {p.key: i for p, i in scene.holders}
         out: list[Unit] = []
         for v in victims:
-            same: dict[object, list[Pod]] = {}
+            same: dict[tuple[int, object], list[Pod]] = {}
             for p in v.members.running:
                 if not (v.given_up or evictable(scene, p)):
                     continue
-                key = (node_of.get(p.key, -1), p.role, p.spec, p.started_s, self._budgets(p),
-                       tuple(sorted(p.labels.items())) if self.sees_pods else None)  # fmt: skip
-                same.setdefault(key, []).append(p)
-            for key, pods in same.items():
-                assert isinstance(key, tuple)
+                labels = tuple(sorted(p.labels.items())) if self.sees_pods else None
+                kind = (p.role, p.spec, p.started_s, self._budgets(p), labels)
+                same.setdefault((node_of.get(p.key, -1), kind), []).append(p)
+            for (node, _), pods in same.items():
                 row = tuple(int(x) for x in scene.row(pods[0]))
                 # The last ranked of equal pods go first.
-                out.append(Unit(len(out), v, key[0], tuple(reversed(pods)), row))
+                out.append(Unit(len(out), v, node, tuple(reversed(pods)), row))
         return tuple(out)
 
     def _budgets(self, p: Pod) -> tuple[int, ...]:

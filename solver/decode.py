@@ -7,6 +7,7 @@ import numpy as np
 
 from ..models import GroupKey, Pod, PodKey
 from ..policies.board import Board, NodeClass, RoleSet
+from ..policies.ledger import Matrix
 from ..policies.members import Members
 from .compile import Compiled
 
@@ -100,7 +101,7 @@ def _spread(
         n = values[board.lost(u)]
         if n and u.node >= 0:
             row = lost.setdefault(u.node, [0] * len(u.row))
-            lost[u.node] = [a + n * b for a, b in zip(row, u.row)]
+            lost[u.node] = [a + n * b for a, b in zip(row, u.row, strict=True)]
     slots: dict[int, list[int]] = {s: [] for s in chosen}
     for cls in board.classes:
         counts = {s.index: values[x] for s, x in board.on(cls) if values[x]}
@@ -127,7 +128,7 @@ def _spread(
 
 def _over_class(board: Board, cls: NodeClass, counts: Mapping[int, int]) -> list[tuple[int, int]]:
     """Spread a class's counts over its nodes: large shapes first, each to the best aligned node."""
-    room = np.array([cls.room] * cls.size, dtype=board.scene.ledger.dtype)
+    room: Matrix = np.array([cls.room] * cls.size, dtype=board.scene.ledger.dtype)
     scale = np.maximum(np.array(cls.room, dtype=float), 1.0)
     rows = {s: np.array(board.shapes[s].row, dtype=room.dtype) for s in counts}
     order = sorted(counts, key=lambda s: -float((rows[s] / scale).max()))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..models import GroupKey, Pod, PodKey, PodState, QueueName
+from ..models import GroupKey, NodeName, Pod, PodKey, PodState, QueueName
 from ..policies.evictable import evictable, given_up, victim_priority
 from ..policies.fitting import Field
 from ..policies.ledger import Matrix
@@ -19,6 +19,7 @@ from ..policies.quota import non_preemptible_use
 from ..policies.rights import asks_of, cross_branches
 from ..policies.scene import Scene
 from ..policies.standing import MEASURES, standing_of
+from ..policies.tracker import Mask
 
 
 @dataclass
@@ -144,7 +145,7 @@ class Draft:
         return room
 
     def place_all(self, pods: Sequence[Pod]) -> list[tuple[Pod, int]] | None:
-        """Place all the pods on open room, equal ones together; None (and nothing) if not all fit."""
+        """Place all the pods on open room, equal ones together; None, and nothing, if some fail."""
         done: list[tuple[Pod, int]] = []
         waiting = list(pods)
         while waiting:
@@ -177,9 +178,9 @@ class Draft:
             return None
         indices = np.flatnonzero(mask)
         nominated = pod.nominated
-        if nominated is not None and nominated in self.scene.index:
-            if mask[self.scene.index[nominated]]:
-                return self.scene.index[nominated]
+        at = self.scene.index.get(nominated) if nominated is not None else None
+        if at is not None and mask[at]:
+            return at
         return int(indices[self._best(indices, row)])
 
     def _best(self, indices: "np.ndarray[tuple[int], np.dtype[np.intp]]", row: Matrix) -> int:
@@ -198,17 +199,16 @@ class Draft:
         now = self._waits(indices, row)
         return int(np.argmin(now * 100 + left[:, asked].sum(axis=1) + 0.001 * left.sum(axis=1)))
 
-    def _waits(self, indices: "np.ndarray[tuple[int], np.dtype[np.intp]]", row: Matrix) -> Matrix:
+    def _waits(self, indices: "np.ndarray[tuple[int], np.dtype[np.intp]]", row: Matrix) -> Mask:
         """Say where the pod would have to wait for terminating pods."""
         short = self.scene.room_later[indices] - self.scene.room_now[indices]
         room = self.field.room[indices] - short
         asked = np.flatnonzero(row)
-        result: Matrix = ~(room[:, asked] >= row[asked]).all(axis=1)
-        return result
+        return np.asarray((room[:, asked] < row[asked]).any(axis=1), dtype=np.bool_)
 
     # Standing
 
-    def outcome_parts(self) -> tuple[dict[PodKey, str], set[PodKey]]:
+    def outcome_parts(self) -> tuple[dict[PodKey, NodeName], set[PodKey]]:
         nodes = self.scene.nodes
         return {k: nodes[i].name for k, i in self.places.items()}, set(self.evicted)
 

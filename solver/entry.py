@@ -1,4 +1,4 @@
-"""The entry: ``plan(snapshot, config, previous=None) -> Plan``, a pure function of its arguments."""
+"""The entry: ``plan(snapshot, config, previous=None) -> Plan``, a function of its arguments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -172,7 +172,7 @@ def _drop(
     places: dict[PodKey, int],
     evicted: set[PodKey],
 ) -> bool:
-    """Take out what the first violation names; all evictions and their gains if it names no group."""
+    """Take out what the first violation names; if it names no group, all evictions and gains."""
     about = wrong[0].about
     named: set[GroupKey] = set()
     for key, pods in outcome.started.items():

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ..models import GroupKey, Pod, QueueName
+from ..models.queue import ROOT
 from ..policies.evictable import given_up
 from ..policies.items import Item, items_of, leaf_key, nominated_pods
 from ..policies.levels import Level, Levels, Worth, scale_of, worth
@@ -119,7 +120,7 @@ class _Greedy:
         line = self.lines.get(m.group.queue)
         if line is not None:
             row = [int(v) for v in self.scene.rows(first)]
-            line.started = [a + b for a, b in zip(line.started, row)]
+            line.started = [a + b for a, b in zip(line.started, row, strict=True)]
 
     def _give_up(self, m: Members) -> None:
         for p in m.running:
@@ -141,7 +142,8 @@ class _Greedy:
                     continue
                 promised = any(p.key in self._promised for p in item.pods)
                 key = (
-                    -1 if promised else self._slice(fill), -_queue_priority(self.scene, line.queue), -item.group.priority,
+                    -1 if promised else self._slice(fill),
+                    -_queue_priority(self.scene, line.queue), -item.group.priority,
                     fill, item.group.created_s, item.id,
                 )  # fmt: skip
                 if best is None or key < best:
@@ -166,16 +168,16 @@ class _Greedy:
         """Return the item's fill if it is in at every level, counting what runs or has started."""
         size = self._size(item)
         key = leaf_key(item)
-        prefix = [a + b for a, b in zip(size, line.started)]
+        prefix = [a + b for a, b in zip(size, line.started, strict=True)]
         for other, row in line.before:
             if other < key:
-                prefix = [a + b for a, b in zip(prefix, row)]
+                prefix = [a + b for a, b in zip(prefix, row, strict=True)]
         fill = Fraction(0)
         own = prefix
         for level, q in enumerate(self.scene.tree.path(line.queue)):
             e = self.table.entitlement[q]
             if level:
-                prefix = [a + b for a, b in zip(own, self._in_beside(q, line.queue))]
+                prefix = [a + b for a, b in zip(own, self._in_beside(q, line.queue), strict=True)]
             for r in self.table.columns:
                 if size[r]:
                     if prefix[r] > e[r]:
@@ -214,7 +216,7 @@ class _Greedy:
         return True
 
     def _poorest(self, heads: "dict[QueueName, Item]") -> QueueName:
-        at = "root"
+        at = ROOT
         while True:
             children = [
                 c
@@ -247,7 +249,7 @@ class _Greedy:
     def _try(self, line: _Line, item: Item) -> bool:
         if self._offer(item.group.key, item.pods):
             row = self._size(item)
-            line.started = [a + b for a, b in zip(line.started, row)]
+            line.started = [a + b for a, b in zip(line.started, row, strict=True)]
             return True
         if item.kind == "minimum":
             self._blocked_groups.add(item.group.key)

@@ -8,7 +8,7 @@ from .decode import Decision
 
 
 def hint_of(board: Board, compiled: Compiled, decision: Decision) -> Sequence[int | None] | None:
-    """Return the main variables' values, None for auxiliary ones; None if the board has no place."""
+    """Return values of main variables, None for auxiliary ones; None if the board has no place."""
     values: list[int | None] = [None] * len(board.lower)
     for var in board.main:
         values[var] = 0

@@ -40,7 +40,7 @@ def linear_of(board: Board) -> Linear:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A linear objective: maximise Σ coefs · vars + constant (minimise by negative coefficients)."""
+    """A linear objective: maximise Σ coefs · vars (minimise by negative coefficients)."""
 
     vars: tuple[int, ...]
     coefs: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Put in order: follow the order list's objections, the lowest-numbered first, until there is none."""
+"""Put in order: follow the order list's objections, the lowest first, until there is none."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ TRIALS = 3000
 
 @dataclass(frozen=True)
 class Ordered:
-    """A plan, the objections that were followed, and whether the list was gone through to its end."""
+    """A plan, the objections that were followed, and whether the list was gone through."""
 
     outcome: Outcome
     exchanges: tuple[Objection, ...]

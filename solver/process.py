@@ -1,4 +1,4 @@
-"""The solver process seen from here: started early, asked with a deadline, killed when it overruns."""
+"""The solver process seen from here: started early, asked with a deadline, killed when late."""
 
 import os
 import pickle
@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,10 +69,8 @@ class SolverProcess:
             self._process.wait()
             for stream in (self._process.stdin, self._process.stdout):
                 if stream is not None:
-                    try:
+                    with suppress(BrokenPipeError):
                         stream.close()
-                    except BrokenPipeError:
-                        pass
             self._process = None
             self._ready = False
             self._model = None

@@ -72,7 +72,7 @@ def tier_results(
 def _bound(
     goal: Objective, mine: Sequence[tuple[Stage, int | None]], solution: Sequence[int]
 ) -> int | None:
-    """Return the sum of the stages' bounds; where one is open, all that follow count as fully open."""
+    """Return the sum of the stages' bounds; where one is open, all that follow are fully open."""
     if all(b is None for _, b in mine):
         return None
     total, is_open = 0, False

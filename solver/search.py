@@ -1,6 +1,6 @@
 """The search: stage after stage, each proved or as good as time allows, each floored for the next.
 
-Stages whose ranges are small enough are solved in one go, the earlier weighted above all later ones.
+Stages whose ranges are small enough are solved in one go, the earlier weighted above the later.
 """
 
 import time
@@ -113,7 +113,7 @@ class _Search:
         left = self._clock.left()
         limit = None if left is None else max(0.002, left * 0.3)
         reply = self._process.solve(
-            self._model, goal_of((c, v) for v, c in wish.items()), (), None,  # type: ignore[misc]
+            self._model, goal_of((c, v) for v, c in wish.items()), (), None,
             parameters_of(self._config), limit, fixed,
         )  # fmt: skip
         self._best = reply.values
@@ -143,7 +143,7 @@ class _Search:
         limit = None if left is None else max(0.002, left if last else left * 0.6)
         weights = _weights(chunk)
         goal = goal_of(
-            (w * c, v)  # type: ignore[misc]
+            (w * c, v)
             for s, w in zip(chunk, weights, strict=True)
             for v, c in zip(s.terms.vars, s.terms.coefs, strict=True)
         )

@@ -5,7 +5,7 @@ A gang waits as a whole; elastic members of a group that runs wait one by one.
 
 import numpy as np
 
-from ..models import PodKey
+from ..models import GroupKey, Pod, PodKey
 from ..policies.limits import limits_of
 from ..policies.members import Members, Standing
 from ..policies.outcome import Outcome
@@ -23,11 +23,8 @@ def bound_now(outcome: Outcome) -> frozenset[PodKey]:
     clashing = _clashing(outcome)
     rights = rights_of(outcome) if outcome.losses else None
 
-    def claims(key: str) -> bool:
-        return rights is not None and any(
-            rights.may(scene.roster[key].key, v)
-            for v in outcome.losses  # type: ignore[index]
-        )
+    def claims(key: GroupKey) -> bool:
+        return rights is not None and any(rights.may(key, v) for v in outcome.losses)
 
     now: set[PodKey] = set()
     order = sorted(outcome.started, key=lambda g: (claims(g), scene.roster[g].group.created_s, g))
@@ -56,7 +53,7 @@ def bound_now(outcome: Outcome) -> frozenset[PodKey]:
     return frozenset(now)
 
 
-def _bundles(m: Members, outcome: Outcome) -> list[tuple]:  # type: ignore[type-arg]
+def _bundles(m: Members, outcome: Outcome) -> list[tuple[Pod, ...]]:
     pods = outcome.started[m.key]
     if m.standing is Standing.WHOLE:
         return [(p,) for p in pods]
