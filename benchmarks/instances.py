@@ -1,7 +1,8 @@
-"""Instances: seeded clusters of heterogeneous GPU nodes, filled to a stated level, with work waiting.
+"""Instances: seeded clusters of heterogeneous GPU nodes, filled to a stated level; work waits.
 
-Five GPU models and CPU nodes, racks, taints, a tree of queues; running and waiting groups drawn from
-a mix of single pods and gangs, three priorities, some constrained. Nothing is read from elsewhere.
+Five GPU models and CPU nodes, racks, taints, a tree of queues; running and waiting groups drawn
+from a mix of single pods and gangs, three priorities, some constrained. Nothing is read from
+elsewhere.
 """
 
 import random
@@ -104,7 +105,12 @@ class _Maker:
         return Node(
             name=NodeName(f"node-{i}"),
             allocatable=Amounts(
-                {"cpu": cpu * 1000 - kept, "memory": (memory - 4) * GIB, GPU: gpus * 1000, "pods": 110}
+                {
+                    "cpu": cpu * 1000 - kept,
+                    "memory": (memory - 4) * GIB,
+                    GPU: gpus * 1000,
+                    "pods": 110,
+                }
             ),
             labels=labels,
             taints=(Taint(key="dedicated", effect="NoSchedule", value="h100"),)
@@ -115,9 +121,7 @@ class _Maker:
     def _queues(self) -> tuple[list[Queue], list[QueueName]]:
         total = sum(n.allocatable[GPU] for n in self.nodes)
         parents = max(1, self.mix.queues // 5)
-        queues = [
-            Queue(name=QueueName(f"org-{k}"), weight=1 + k % 3) for k in range(parents)
-        ]
+        queues = [Queue(name=QueueName(f"org-{k}"), weight=1 + k % 3) for k in range(parents)]
         leaves = [QueueName(f"team-{k}") for k in range(self.mix.queues)]
         for k, leaf in enumerate(leaves):
             due = total // self.mix.queues // 1000 * 1000
