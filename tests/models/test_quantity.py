@@ -141,3 +141,16 @@ def test_decimals_round_up_and_never_by_a_whole_unit(number: object, resource: s
     amount = parse(f"{number:f}", resource)
 
     assert 0 <= Decimal(amount) - number * unit_of(resource) < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "resource", "want"),
+    [
+        pytest.param("-1500m", "memory", -2, id="a negative amount rounds away from zero"),
+        pytest.param("-1n", "cpu", -1, id="and so never to nothing"),
+        pytest.param("-9223372036854775809", "memory", -LARGEST, id="the smallest"),
+        pytest.param("1500m", "memory", 2, id="a positive one rounds up"),
+    ],
+)
+def test_parse_signed_rounds(text: str, resource: str, want: int) -> None:
+    assert parse_signed(text, resource) == want

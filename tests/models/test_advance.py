@@ -1,0 +1,78 @@
+"""One cycle on: what was bound runs, what was evicted waits anew, what was leaving is gone."""
+
+from apportion.models import Budget, NodeName, PodKey, PodState, Snapshot
+from apportion.models.advance import CYCLE_S, advance
+from apportion.models.budget import disruptions_allowed
+from oracle.build import NOW, Members, budget, foreign, node, only, queue, snapshot
+
+
+def cluster() -> Snapshot:
+    return snapshot(
+        node("n1", 4),
+        queue("q"),
+        Members("run", "q", on=["n1"]),
+        Members("g", "q", waiting=2),
+        foreign("leaving", 1, "n1", PodState.TERMINATING),
+        foreign("stays", 1, "n1"),
+        budget("run", 1),
+        nominations={"g0": "n1"},
+    )
+
+
+def test_what_is_bound_runs_and_what_leaves_is_gone() -> None:
+    after = advance(cluster(), {PodKey("x/g0"): NodeName("n1")}, ())
+    pods = after.pods_by_key
+
+    assert after.taken_at_s == NOW + CYCLE_S
+    bound = pods[PodKey("x/g0")]
+    assert (bound.state, bound.node, bound.started_s) == ("running", "n1", NOW + CYCLE_S)
+    assert pods[PodKey("x/g1")].state == "pending"
+    assert PodKey("sys/leaving") not in pods
+    assert pods[PodKey("sys/stays")].state == "running"
+    assert after.nominations == ()
+
+
+def test_who_was_evicted_comes_back_under_its_name_and_at_its_groups_age() -> None:
+    before = cluster()
+
+    after = advance(before, {}, [PodKey("x/run0")])
+    pod = after.pods_by_key[PodKey("x/run0")]
+
+    assert (pod.state, pod.node, pod.started_s) == ("pending", None, None)
+    assert pod.created_s == NOW + CYCLE_S
+    assert after.group(pod.group or before.groups[0].key).created_s == before.groups[0].created_s
+
+
+def test_promises_are_carried_over_and_old_ones_forgotten() -> None:
+    after = advance(cluster(), {}, (), {PodKey("x/g1"): NodeName("n1")})
+
+    assert after.nominations == (("x/g1", "n1"),)
+    assert after.pods_by_key[PodKey("x/g1")].nominated == "n1"
+    assert after.pods_by_key[PodKey("x/g0")].nominated is None
+
+
+def test_budgets_are_computed_anew() -> None:
+    three = Members("web", "q", on=["n1"] * 3)
+    pods = three.pods
+
+    def allowed(**rule: int) -> int:
+        return disruptions_allowed(Budget("x", "b", only("web"), 0, **rule), pods)
+
+    assert allowed(min_available=2) == 1
+    assert allowed(min_available=5) == 0
+    assert allowed(min_available_percent=50) == 1, "half of three is two"
+    assert allowed(max_unavailable=2) == 2
+    assert allowed(max_unavailable_percent=50) == 2
+    assert allowed(max_unavailable=1, expected=4) == 0, "one is missing already"
+    assert disruptions_allowed(Budget("y", "b", only("web"), 0, min_available=0), pods) == 0
+    assert disruptions_allowed(Budget("x", "b", None, 0, min_available=0), pods) == 0
+
+
+def test_nothing_done_changes_nothing_but_time_and_what_was_leaving() -> None:
+    before = cluster()
+
+    after = advance(before, {}, ())
+
+    assert after.groups == before.groups
+    assert len(after.pods) == len(before.pods) - 1
+    assert advance(after, {}, ()).pods == after.pods
