@@ -331,28 +331,31 @@ class Board:
         Divides by what the coefficients share; where the terms could still add up to more than
         2^31, divides further and rounds to the safe side, and the board is no longer exact.
         """
-        kept = [(c, v) for c, v in terms if c]
-        share = gcd(*(c for c, _ in kept)) if kept else 1
-        bound //= share
-        kept = [(c // share, v) for c, v in kept]
-        reach = sum(abs(c) * self.upper(v) for c, v in kept)
-        if sum(max(0, c) * self.upper(v) for c, v in kept) <= bound:
+        coefs: list[int] = []
+        vars_: list[Var] = []
+        share = 0
+        for c, v in terms:
+            if c:
+                coefs.append(c)
+                vars_.append(v)
+                share = gcd(share, c)
+        if share > 1:
+            bound //= share
+            coefs = [c // share for c in coefs]
+        upper = self.upper_
+        most = reach = 0
+        for c, v in zip(coefs, vars_, strict=True):
+            term = c * upper[v]
+            most += max(0, term)
+            reach += abs(term)
+        if most <= bound:
             return
-        if kept and max(reach, abs(bound)) >= ROW_LIMIT:
-            by = -(-max(reach, abs(bound)) // (ROW_LIMIT - 1 - len(kept)))
-            kept = [(-(-c // by), v) for c, v in kept]
+        if max(reach, abs(bound)) >= ROW_LIMIT:
+            by = -(-max(reach, abs(bound)) // (ROW_LIMIT - 1 - len(coefs)))
+            coefs = [-(-c // by) for c in coefs]
             bound //= by
             self.exact = False
-        self.rows.append(
-            Row(
-                tuple(v for _, v in kept),
-                tuple(c for c, _ in kept),
-                bound,
-                rule,
-                about,
-                tuple(given),
-            )
-        )
+        self.rows.append(Row(tuple(vars_), tuple(coefs), bound, rule, about, tuple(given)))
 
     def equal(self, terms: Iterable[Term], value: int, rule: str, about: str) -> None:
         """Require Σ coefficient · variable = value; small coefficients only."""

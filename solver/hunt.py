@@ -27,6 +27,8 @@ class Hunt:
         self._node_of = running_on(draft.scene)
         self._prey: dict[GroupKey, Prey] = {p.group: p for p in prey_of(draft, group, pods)}
         self._taken: dict[GroupKey, list[Pod]] = {}
+        self._wholes: dict[tuple[GroupKey, int], tuple[Pod, ...]] = {}
+        """What is left of a group, by how much is evicted so far."""
         self._placed: list[Pod] = []
 
     def run(self) -> bool:
@@ -51,15 +53,18 @@ class Hunt:
 
     def _wave(self, prey: Prey, pod: Pod) -> tuple[Pod, ...]:
         """Return the pods that leave with this one: itself, or the whole group."""
-        members = self._draft.scene.roster[prey.group]
-        gone = self._taken.get(prey.group, [])
-        gone_keys = {p.key for p in gone} | {pod.key} | set(self._draft.evicted)
-        rest = [p for p in members.running if p.key not in gone_keys]
-        if len(gone) < prey.single and members.is_whole(rest):
-            return (pod,)
+        gone, evicted = self._taken.get(prey.group, ()), self._draft.evicted
+        if len(gone) < prey.single:
+            members = self._draft.scene.roster[prey.group]
+            rest = [p for p in members.running if p is not pod and p.key not in evicted]
+            if members.is_whole(rest):
+                return (pod,)
         if not prey.whole:
             return ()
-        return tuple(p for p in prey.pods if p.key not in self._draft.evicted)
+        at = (prey.group, len(evicted))
+        if at not in self._wholes:
+            self._wholes[at] = tuple(p for p in prey.pods if p.key not in evicted)
+        return self._wholes[at]
 
     # Taking
 

@@ -87,6 +87,7 @@ class _Claims:
         self._board = board
         self._sources: dict[int, dict[Level, list[Var]]] = {}
         self._flags: dict[tuple[int, Level], Var] = {}
+        self._levels: dict[int, list[Level]] = {}
         victims = [v for v in board.victims if not v.given_up]
         for t in board.types:
             claimant = next((r.shape.claimant for r in board.rolesets_of(t)), None)
@@ -98,6 +99,7 @@ class _Claims:
                         both = _both(board, var, right, (kind, t.index, v.index))
                         of = self._sources.setdefault(v.index, {})
                         of.setdefault(level, []).append(both)
+        self._levels = {v: sorted(of) for v, of in self._sources.items()}
 
     def _starts(self, t: GroupType) -> list[tuple[Level, Var, str]]:
         """Return by level a 0-1 variable: whether the type's minimum, or more than it, starts."""
@@ -117,7 +119,7 @@ class _Claims:
         return out
 
     def levels(self, victim: int) -> list[Level]:
-        return sorted(self._sources.get(victim, ()))
+        return self._levels.get(victim, [])
 
     def flag(self, victim: int, level: Level) -> Var:
         """Return a 0-1 variable: whether work of the level starts that has a right to the victim."""
@@ -163,7 +165,7 @@ def _gated(board: Board, claims: _Claims, part: Part, level: Level) -> list[Term
     price = board.integer(0, top, ("price", var, level)).var
     if not known:
         board.answers["price", var, level] = price
-        later = [claims.flag(victim, x) for x in levels if x > level]
+        later = [claims.flag(victim, x) for x in levels[levels.index(level) + 1 :]]
         # price ≥ var − top · (1 − claim) − top · Σ later claims
         board.at_most(
             [(1, var), (-1, price), (top, claims.flag(victim, level)), *((-top, c) for c in later)],
