@@ -14,9 +14,9 @@ from typing import NewType
 import numpy as np
 from numpy.typing import NDArray
 
+from .api import Granting
 from .levels import Levels
 from .members import Standing
-from .api import Granting
 from .parts import (
     NOBODY,
     Claimant,
@@ -32,8 +32,8 @@ from .scene import Scene
 from .tracker import World
 
 __all__ = [
-    "NOBODY", "Board", "Bounded", "Claimant", "GroupType", "NodeClass", "Parts", "RoleSet", "Row", "Shape",
-    "Term", "Unit", "Var", "Victim",
+    "NOBODY", "Board", "Bounded", "Claimant", "GroupType", "NodeClass", "Parts", "RoleSet", "Row",
+    "Shape", "Term", "Unit", "Var", "Victim",
 ]  # fmt: skip
 
 Var = NewType("Var", int)
@@ -143,7 +143,7 @@ class Board:
             self.equal([*placed, *counted, *given], 0, "placement", shape.label)
 
     def _claims(self, shape: Shape, cls: NodeClass) -> bool:
-        """Say whether the shape may have a right to something on the class that not everybody has."""
+        """Say whether the shape may have a right on the class that not everybody has."""
         return any(
             not u.victim.given_up and self.right(shape.claimant, u.victim) is not False
             for u in self.units_on(cls)

@@ -11,6 +11,7 @@ import numpy as np
 from ..models import GroupKey, Pod, PodKey
 from ..policies.api import Constraint
 from ..policies.cost import age_s, lost_work
+from ..policies.ledger import Matrix
 from ..policies.outcome import Outcome
 from .draft import Draft, Prey, prey_of, running_on
 
@@ -162,7 +163,7 @@ class Hunt:
             cost = self._cost(prey, p)
             total = (
                 max(total[0], cost[0]), max(total[1], cost[1]) if leaving else cost[1],
-                total[2] + cost[2], *(a + b for a, b in zip(total[3:], cost[3:])),
+                total[2] + cost[2], *(a + b for a, b in zip(total[3:], cost[3:], strict=True)),
             )  # fmt: skip
         asked = np.flatnonzero(row)
         if not (free[asked] >= row[asked]).all():
@@ -185,7 +186,7 @@ class Hunt:
         self._placed.append(pod)
         return True
 
-    def _fits_on(self, pod: Pod, node: int, row: "np.ndarray", asked: "np.ndarray") -> bool:  # type: ignore[type-arg]
+    def _fits_on(self, pod: Pod, node: int, row: Matrix, asked: Matrix) -> bool:
         draft = self._draft
         free = draft.field.room[node]
         if node not in draft.claimed or self._group not in draft.claimed[node]:
@@ -219,7 +220,7 @@ class Hunt:
 
     def _can_stay(self, pods: Sequence[Pod]) -> bool:
         draft = self._draft
-        need: dict[int, np.ndarray] = {}  # type: ignore[type-arg]
+        need: dict[int, Matrix] = {}
         for p in pods:
             node = draft.evicted[p.key]
             if node >= 0:

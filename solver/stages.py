@@ -122,7 +122,7 @@ class _Claims:
         return self._levels.get(victim, [])
 
     def flag(self, victim: int, level: Level) -> Var:
-        """Return a 0-1 variable: whether work of the level starts that has a right to the victim."""
+        """Return a 0-1 variable: whether work of the level with a right to the victim starts."""
         if (victim, level) not in self._flags:
             board = self._board
             sources = self._sources[victim][level]
