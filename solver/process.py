@@ -75,6 +75,17 @@ class SolverProcess:
             self._ready = False
             self._model = None
 
+    def wait(self, limit_s: float | None = None) -> bool:
+        """Wait until the process can take a model; say whether it can."""
+        self.start()
+        if not self._ready:
+            deadline = None if limit_s is None else time.monotonic() + limit_s
+            try:
+                self._ready = self._read(deadline) is not None
+            except (EOFError, OSError):
+                return False
+        return self._ready
+
     def __enter__(self) -> "SolverProcess":
         self.start()
         return self
@@ -101,11 +112,8 @@ class SolverProcess:
         best: tuple[int, ...] | None = None
         try:
             self.start()
-            if not self._ready:
-                ready = self._read(deadline)
-                if ready is None:
-                    return self._gone("the solver process did not start in time", best)
-                self._ready = True
+            if not self.wait(None if deadline is None else deadline - time.monotonic()):
+                return self._gone("the solver process did not start in time", best)
             if self._model is not model:
                 self._write({"op": "model", "model": model})
                 self._model = model
