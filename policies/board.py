@@ -9,11 +9,12 @@ See docs/design/board.md.
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import gcd
-from typing import NewType
+from typing import Any, NewType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models import GroupKey
 from .api import Granting
 from .levels import Levels
 from .members import Standing
@@ -86,6 +87,8 @@ class Board:
         self._choices: dict[str, list[Var]] = {}
         self.rights: dict[tuple[Claimant, int], Var | bool] = {}
         self.answers: dict[Hashable, Var | bool] = {}
+        self.notes: dict[Hashable, Any] = {}
+        """What rules worked out about the board and want to keep."""
         self._numbers: dict[Hashable, int] = {}
         self._class_of_node = {i: c for c in p.classes for i in c.nodes}
         self._start = [
@@ -94,8 +97,12 @@ class Board:
         self._count = [self._new(r.limit * len(r.type.members)) for r in p.rolesets]
         self._gone = [self._new(1) for _ in p.victims]
         self._lost = [self._new(len(u.pods)) for u in p.units]
+        self._type_of = {m.key: t for t in p.types for m in t.members}
+        self._victim_of = {v.members.key: v for v in p.victims}
         self._units_on: dict[int, list[Unit]] = {}
+        self._units_of: dict[int, list[Unit]] = {}
         for u in p.units:
+            self._units_of.setdefault(u.victim.index, []).append(u)
             if u.node >= 0:
                 self._units_on.setdefault(self._class_of_node[u.node].index, []).append(u)
         self._rolesets_of_shape: list[list[RoleSet]] = [[] for _ in p.shapes]
@@ -228,7 +235,15 @@ class Board:
         return self._units_on.get(nodes.index, ())
 
     def units_of(self, victim: Victim) -> Sequence[Unit]:
-        return [u for u in self.parts.units if u.victim is victim]
+        return self._units_of.get(victim.index, ())
+
+    def type_of(self, group: GroupKey) -> GroupType | None:
+        """The type that the group is one of; None where nothing of it can start."""
+        return self._type_of.get(group)
+
+    def victim_of(self, group: GroupKey) -> Victim | None:
+        """The group as a victim; None where nobody could evict it."""
+        return self._victim_of.get(group)
 
     def class_of(self, node: int) -> NodeClass | None:
         return self._class_of_node.get(node)

@@ -39,6 +39,11 @@ def subsets(kinds: Sequence[T]) -> Iterable[Sequence[T]]:
         yield tuple(kinds)
 
 
+def _limited(scene: Scene) -> bool:
+    """Say whether queues have limits at all: the rule that keeps them can be turned off."""
+    return any(rule.name == "quota" for rule in scene.rules)
+
+
 # Plain
 
 
@@ -63,7 +68,7 @@ def check_claims(
                 "room of victims goes to groups that have no claim on it",
             )  # fmt: skip
     limits = limits_of(scene)
-    for q in scene.tree.downwards:
+    for q in scene.tree.downwards if _limited(scene) else ():
         tops = limits.limit[q]
         if all(v is None for v in tops):
             continue
@@ -156,6 +161,8 @@ def _on_node(board: "Board", rule: str, cls: "NodeClass") -> None:
 
 
 def _in_queues(board: "Board", rule: str) -> None:
+    if not _limited(board.scene):
+        return
     limits = limits_of(board.scene)
     path = board.scene.tree.path
     for q in board.scene.tree.downwards:

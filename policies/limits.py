@@ -41,7 +41,7 @@ class Limits:
 
     def due_named(self, q: QueueName) -> Mapping[int, int]:
         """Return the finite dues that the queue itself names."""
-        return {r: v for r, v in self.deserved[q].items() if v < UNLIMITED}
+        return {r: v for r, v in sorted(self.deserved[q].items()) if v < UNLIMITED}
 
 
 _MEMO: WeakKeyDictionary[Scene, Limits] = WeakKeyDictionary()

@@ -188,7 +188,7 @@ class Spread:
                 terms = [(s.row[r] * 1000, x) for s, x in board.on(cls) if s.row[r]]
                 if terms and whole > 0:
                     here = [(-1000 * u.row[r], board.lost(u)) for u in board.units_on(cls)]
-                    used = board.flag(("takes", cls.index, r))
+                    used = board.flag(("spread takes", cls.index, r))
                     for _, x in terms:
                         board.at_most([(1, x), (-board.upper(x), used)], 0, self.name, cls.label)
                     board.at_most(

@@ -64,6 +64,24 @@ def cross_branches(
     measure: Measure = "entitlement",
 ) -> Branches | None:
     """Return the branches of a possible right across queues; None where there can be none."""
+    memo = _BRANCHES.setdefault(scene, {})
+    key = (claimant, victim, tuple(asks), measure)
+    if key not in memo:
+        memo[key] = _cross_branches(scene, claimant, victim, key[2], measure)
+    return memo[key]
+
+
+_Pair = tuple[QueueName, QueueName, tuple[int, ...], Measure]
+_BRANCHES: "WeakKeyDictionary[Scene, dict[_Pair, Branches | None]]" = WeakKeyDictionary()
+
+
+def _cross_branches(
+    scene: Scene,
+    claimant: QueueName,
+    victim: QueueName,
+    asks: Iterable[int],
+    measure: Measure,
+) -> Branches | None:
     mine, other = scene.tree.apart(claimant, victim)
     if not mine or not other or scene.config.evictions != "all":
         return None
@@ -79,6 +97,10 @@ def cross_branches(
     return Branches(other[-1], mine)
 
 
+_Kind = tuple[QueueName, int, tuple[int, ...]]
+"""What a claimant's rights depend on: queue, priority, columns of what it asks for."""
+
+
 class Rights:
     """Rights as they are after a plan."""
 
@@ -87,32 +109,45 @@ class Rights:
         self._scene = outcome.scene
         self._standing = standing_of(outcome.scene)
         self._places = places_of(self._standing, outcome)
-        self._known: dict[tuple[GroupKey, GroupKey, int | None], str] = {}
+        self._kinds: dict[GroupKey, _Kind] = {}
+        self._known: dict[tuple[_Kind, GroupKey, int | None], str] = {}
 
     def may(self, claimant: GroupKey, victim: GroupKey, lost: int | None = None) -> str:
         """Return "own", "cross" or "" for no right to so many of the victim's running pods.
 
         Without ``lost``: to what the outcome evicts.
         """
-        ask = (claimant, victim, lost)
+        if claimant == victim:
+            return ""
+        g = self._scene.roster[claimant]
+        if not g.group.may_preempt:
+            return ""
+        if claimant not in self._kinds:
+            asks = asks_of(self._scene, g)
+            self._kinds[claimant] = (g.group.queue, g.group.priority, asks)
+        kind = self._kinds[claimant]
+        ask = (kind, victim, lost)
         if ask not in self._known:
-            self._known[ask] = self._may(claimant, victim, lost)
+            self._known[ask] = self._may(*kind, victim, lost)
         return self._known[ask]
 
-    def _may(self, claimant: GroupKey, victim: GroupKey, lost: int | None) -> str:
+    def _may(
+        self,
+        queue: QueueName,
+        priority: int,
+        asks: tuple[int, ...],
+        victim: GroupKey,
+        lost: int | None,
+    ) -> str:
         scene = self._scene
-        g, v = scene.roster[claimant], scene.roster[victim]
-        if not g.group.may_preempt or claimant == victim:
-            return ""
+        v = scene.roster[victim]
         allowed = scene.config.evictions
-        if g.group.queue == v.group.queue:
-            lower = allowed != "none" and victim_priority(v) < g.group.priority
-            return "own" if lower else ""
-        asks = asks_of(scene, g)
+        if queue == v.group.queue:
+            return "own" if allowed != "none" and victim_priority(v) < priority else ""
         if lost is None:
             lost = len(self._outcome.losses.get(victim, ()))
         for measure in MEASURES:
-            branches = cross_branches(scene, g.group.queue, v.group.queue, asks, measure)
+            branches = cross_branches(scene, queue, v.group.queue, asks, measure)
             if (
                 branches is not None
                 and self._within(branches.claimant, asks, measure)

@@ -39,40 +39,85 @@ def out_parts(
     return whole, single
 
 
-def _before(
-    board: "Board", table: StandingTable, item: Item, queue: QueueName
-) -> "tuple[list[int], list[tuple[tuple[int, ...], Var]], Mapping[GroupKey, int]]":
-    """Return what stands before the item in the queue's order, itself included.
+class _Order:
+    """A queue's items in order, so far as the board asks what stands before one of them."""
 
-    The sum of what runs; the variables that add to it when something starts; how many running
-    pods of which groups are in the sum.
-    """
-    base = [0] * len(board.scene.ledger.resources)
-    running: Counter[GroupKey] = Counter()
-    repaired: set[GroupKey] = set()
-    minimum: dict[GroupKey, Item] = {}
-    elastic: dict[GroupKey, set[PodKey]] = {}
-    for other, row in ranks_of(table)[queue]:
-        key = other.group.key
-        if other.broken and other.kind == "minimum" and other.position != AS_IT_IS:
-            repaired.add(key)
-        elif other.pods[0].state is PodState.RUNNING:
-            base = [a + b for a, b in zip(base, row, strict=True)]
-            running[key] += sum(p.state is PodState.RUNNING for p in other.pods)
-        elif other.kind == "minimum":
-            minimum[key] = other
-        else:
-            elastic.setdefault(key, set()).update(p.key for p in other.pods)
-        if other.id == item.id:
-            break
-    starts: list[tuple[tuple[int, ...], Var]] = []
-    for t in board.types:
-        keys = {m.key for m in t.members}
-        if not keys.isdisjoint(repaired):
-            starts += _repair(board, t, t.sample.key not in running)
-        elif not keys.isdisjoint(minimum) or not keys.isdisjoint(elastic):
-            starts += _starting(board, t, minimum, elastic, _unlisted(table, t, queue))
-    return base, starts, running
+    def __init__(self, board: "Board", table: StandingTable, queue: QueueName) -> None:
+        self._board, self._table, self._queue = board, table, queue
+        self._items = [item for item, _ in ranks_of(table)[queue]]
+        self.at = {item.id: n for n, item in enumerate(self._items)}
+        total = [0] * len(board.scene.ledger.resources)
+        self.base: list[list[int]] = []
+        """By position: the sum of what runs there and before."""
+        self._waiting: list[int] = []
+        """By position: how many items there and before do not simply run."""
+        waiting = 0
+        for item, row in ranks_of(table)[queue]:
+            if self._runs(item):
+                total = [a + b for a, b in zip(total, row, strict=True)]
+            else:
+                waiting += 1
+            self.base.append(total)
+            self._waiting.append(waiting)
+        self._starts: dict[int, list[tuple[tuple[int, ...], Var]]] = {}
+
+    @staticmethod
+    def _repairs(item: Item) -> bool:
+        return item.broken and item.kind == "minimum" and item.position != AS_IT_IS
+
+    def _runs(self, item: Item) -> bool:
+        return not self._repairs(item) and item.pods[0].state is PodState.RUNNING
+
+    def running(self, position: int) -> Mapping[GroupKey, int]:
+        """Return how many running pods of which groups stand there and before."""
+        out: Counter[GroupKey] = Counter()
+        for item in self._items[: position + 1]:
+            if self._runs(item):
+                out[item.group.key] += sum(p.state is PodState.RUNNING for p in item.pods)
+        return out
+
+    def starts(self, position: int) -> "list[tuple[tuple[int, ...], Var]]":
+        """Return the variables that add to the sum when something starts there or before."""
+        waiting = self._waiting[position]
+        if waiting not in self._starts:
+            self._starts[waiting] = list(self._tell(position))
+        return self._starts[waiting]
+
+    def _tell(self, position: int) -> "Iterable[tuple[tuple[int, ...], Var]]":
+        board = self._board
+        repaired: set[GroupKey] = set()
+        minimum: dict[GroupKey, Item] = {}
+        elastic: dict[GroupKey, set[PodKey]] = {}
+        for item in self._items[: position + 1]:
+            key = item.group.key
+            if self._repairs(item):
+                repaired.add(key)
+            elif item.pods[0].state is PodState.RUNNING:
+                continue
+            elif item.kind == "minimum":
+                minimum[key] = item
+            else:
+                elastic.setdefault(key, set()).update(p.key for p in item.pods)
+        touched = {board.type_of(k) for k in (*repaired, *minimum, *elastic)}
+        for t in sorted((t for t in touched if t is not None), key=lambda t: t.index):
+            if any(m.key in repaired for m in t.members):
+                runs = any(
+                    i.group.key == t.sample.key and self._runs(i)
+                    for i in self._items[: position + 1]
+                )
+                yield from _repair(board, t, not runs)
+            else:
+                unlisted = _unlisted(self._table, t, self._queue)
+                yield from _starting(board, t, minimum, elastic, unlisted)
+
+
+def _order(board: "Board", table: StandingTable, queue: QueueName) -> _Order:
+    note = ("order", queue)
+    if note not in board.notes:
+        board.notes[note] = _Order(board, table, queue)
+    known = board.notes[note]
+    assert isinstance(known, _Order)
+    return known
 
 
 def _repair(board: "Board", t: "GroupType", anew: bool) -> "Iterable[tuple[tuple[int, ...], Var]]":
@@ -174,12 +219,14 @@ def out_var(
     if memo in board.answers:
         return board.answers[memo]
     own = board.scene.rows(item.pods)
-    base, starts, running = _before(board, table, item, queue)
+    order = _order(board, table, queue)
+    position = order.at[item.id]
+    base, starts = order.base[position], order.starts(position)
     losses: list[tuple[tuple[int, ...], Var]] = []
     if after:
-        for v in board.victims:
-            before = running.get(v.members.key, 0)
-            if before and v.members.key != item.group.key:
+        for key, before in order.running(position).items():
+            v = board.victim_of(key)
+            if v is not None and key != item.group.key:
                 losses += _losses(board, v, before)
     e = table.within(measure)[queue]
     answer: Var | bool = False

@@ -46,6 +46,7 @@ def hint_of(board: Board, compiled: Compiled, decision: Decision) -> Sequence[in
     for u in board.units:
         values[board.lost(u)] = sum(p.key in decision.evicted for p in u.pods)
     for v in board.victims:
-        gone = all(p.key in decision.evicted for p in v.members.running)
+        # Where there is no minimum, all members leave one by one.
+        gone = v.members.need > 0 and all(p.key in decision.evicted for p in v.members.running)
         values[board.gone(v)] = int(gone)
     return values

@@ -31,6 +31,28 @@ class Reply:
     detail: str = ""
 
 
+def reply_of(message: object, model: Linear) -> Reply:
+    """Read what the process said; ValueError where it is no answer about this model."""
+    if not isinstance(message, dict) or not isinstance(message.get("status"), str):
+        raise ValueError("an answer without a status")
+    values, bound = message.get("values"), message.get("bound")
+    if values is not None:
+        whole = isinstance(values, list | tuple) and all(type(x) is int for x in values)
+        if not whole or len(values) != len(model.lower):
+            raise ValueError(f"values that are not {len(model.lower)} whole numbers")
+        ranges = zip(values, model.lower, model.upper, strict=True)
+        if any(not low <= x <= high for x, low, high in ranges):
+            raise ValueError("values outside their ranges")
+    if bound is not None and type(bound) is not int:
+        raise ValueError("a bound that is no whole number")
+    return Reply(
+        message["status"],
+        None if values is None else tuple(values),
+        None if bound is None else -bound,
+        str(message.get("detail", "")),
+    )
+
+
 class SolverProcess:
     """One child process with its own memory limit. Used from one thread."""
 
@@ -130,22 +152,18 @@ class SolverProcess:
             )  # fmt: skip
             hard = None if deadline is None else deadline + GRACE_S
             while True:
-                answer = self._read(hard)
-                if answer is None:
+                message = self._read(hard)
+                if message is None:
                     return self._gone("the solver process was killed past its limit", best)
-                if answer["status"] != "STEP":
+                reply = reply_of(message, model)
+                best = best if reply.values is None else reply.values
+                if reply.status != "STEP":
                     break
-                best = tuple(answer["values"])
         except (BrokenPipeError, EOFError, OSError) as e:
             return self._gone(f"the solver process died: {e}", best)
-        values = answer.get("values")
-        bound = answer.get("bound")
-        return Reply(
-            answer["status"],
-            tuple(values) if values is not None else best,
-            None if bound is None else -bound,
-            answer.get("detail", ""),
-        )
+        except (ValueError, TypeError, pickle.UnpicklingError) as e:
+            return self._gone(f"the solver process talks nonsense: {e}", best)
+        return Reply(reply.status, best, reply.bound, reply.detail)
 
     def _gone(self, why: str, best: tuple[int, ...] | None) -> Reply:
         self.kill()
