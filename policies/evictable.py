@@ -44,7 +44,7 @@ def _given_up(scene: Scene) -> frozenset[GroupKey]:
             if m.standing is not Standing.BROKEN or not over or any(p.critical for p in m.running):
                 continue
             cost = {b.key: sum(b.covers(p) for p in m.running) for b in scene.snapshot.budgets}
-            if all(n <= left[k] for k, n in cost.items()):
+            if all(n <= max(0, left[k]) for k, n in cost.items()):
                 left = {k: left[k] - n for k, n in cost.items()}
                 out.append(m.key)
         _MEMO[scene] = frozenset(out)

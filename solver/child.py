@@ -85,7 +85,7 @@ def _solve(model: Any, request: dict[str, Any], out: IO[bytes]) -> dict[str, Any
     class Stream(cp_model.CpSolverSolutionCallback):
         def on_solution_callback(self) -> None:
             values = list(self.response_proto.solution)[:count]
-            send(out, {"status": "STEP", "values": values, "bound": self.best_objective_bound})
+            send(out, {"status": "STEP", "values": values})
 
     status = solver.solve(run, Stream() if request.get("stream") else None)
     name = solver.status_name(status)

@@ -217,7 +217,7 @@ class Cluster:
             pods = self.running[g]
             if self.state[g] != BROKEN or not self.grace_over[g]:
                 continue
-            if any(self.pods[i].critical for i in pods) or not started.isdisjoint(self.pending[g]):
+            if any(self.pods[i].critical for i in pods):
                 continue
             after = list(left)
             for i in pods:
@@ -225,7 +225,8 @@ class Cluster:
                     after[b] -= 1
             if all(n >= 0 or n == m for n, m in zip(after, left, strict=True)):
                 left = after
-                out.update(pods)
+                if started.isdisjoint(self.pending[g]):
+                    out.update(pods)
         return frozenset(out)
 
     def rank(self, pod: int) -> tuple[bool, int, int, str, str]:
