@@ -48,15 +48,17 @@ class Quota:
         if not m.first:
             return
         ask = _least(scene, m)
+        # Running members beyond a limit keep nothing from starting that asks for none of it.
+        more = [a - int(b) for a, b in zip(ask, scene.rows(m.running), strict=True)]
         for q in scene.tree.path(m.group.queue):
             for r, most in enumerate(limits.limit[q]):
-                if most is not None and ask[r] > most:
+                if most is not None and more[r] and ask[r] > most:
                     yield Reason(
                         self.name, f"queue {q}", self._over(scene, q, r, int(ask[r]), most)
                     )
             if not m.group.preemptable:
                 for r, due in limits.due_named(q).items():
-                    if ask[r] > due:
+                    if more[r] and ask[r] > due:
                         yield Reason(
                             self.name, f"queue {q}",
                             f"asks for {_show(scene, r, int(ask[r]))} of "

@@ -75,9 +75,7 @@ ANSWER = '{{"status": "OPTIMAL", "values": {values}, "bound": 0}}'
         pytest.param("{}", id="no status"),
         pytest.param("{'status': 7}", id="a status that is no name"),
         pytest.param(ANSWER.format(values="[1, 2]"), id="too few values"),
-        pytest.param(
-            ANSWER.format(values="['x'] * 999"), id="values that are no numbers"
-        ),
+        pytest.param(ANSWER.format(values="['x'] * 999"), id="values that are no numbers"),
         pytest.param(ANSWER.format(values="[1000] * 999"), id="values far beyond their bounds"),
         pytest.param(ANSWER.format(values="[-1] * 999"), id="values below their bounds"),
     ],
