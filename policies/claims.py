@@ -9,6 +9,7 @@ from itertools import chain, combinations
 from typing import TYPE_CHECKING, TypeVar
 
 from ..models import GroupKey, Pod, Violation
+from .api import Rule
 from .host_ports import clash
 from .limits import limits_of
 from .outcome import Outcome
@@ -41,7 +42,7 @@ def subsets(kinds: Sequence[T]) -> Iterable[Sequence[T]]:
 
 def _limited(scene: Scene) -> bool:
     """Say whether queues have limits at all: the rule that keeps them can be turned off."""
-    return any(rule.name == "quota" for rule in scene.rules)
+    return any(isinstance(rule, Rule) and rule.name == "quota" for rule in scene.rules)
 
 
 # Plain
