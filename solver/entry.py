@@ -24,8 +24,6 @@ from .rows import TierResult, tier_results, vector_of
 from .search import Clock, Found, search
 from .stages import stages_of
 
-SCORES = ("tight", "align")
-
 
 @dataclass
 class Answer:
@@ -94,8 +92,12 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
     base = outcome_of(scene, greedy, levels)
     if config.engine == "greedy":
         return _greedy_answer(greedy, base, goals, config, clock, "asked for")
+    if clock.is_out():
+        return _greedy_answer(greedy, base, goals, config, clock, "out of time")
     compiled = compile_board(scene, levels)
     board = build(scene, compiled, levels)
+    if clock.is_out():
+        return _greedy_answer(greedy, base, goals, config, clock, "out of time")
     stages = stages_of(board, goals)
     hint = hint_of(board, compiled, greedy)
     found = search(board, stages, process, config, clock, hint)

@@ -30,6 +30,10 @@ class Clock:
             return None
         return self.budget_s - self.spent()
 
+    def is_out(self) -> bool:
+        left = self.left()
+        return left is not None and left <= 0
+
     def spent(self) -> float:
         return time.monotonic() - self.started
 
