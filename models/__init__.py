@@ -26,6 +26,7 @@ from .podspec import HostPort, PodSpec, PodTerm, SpreadConstraint, Toleration
 from .queue import UNLIMITED, Queue, QueueState
 from .selector import LabelSelector, NodeSelectorTerm, Requirement
 from .snapshot import Snapshot, snapshot_of
+from .volume import Volume
 
 __all__ = [
     "UNLIMITED",
@@ -72,6 +73,7 @@ __all__ = [
     "TierSettings",
     "Toleration",
     "Violation",
+    "Volume",
     "Warned",
     "snapshot_of",
 ]

@@ -30,6 +30,8 @@ class Node(Value, frozen=True):
     unschedulable: bool = False
     ready: bool = True
     created_s: int = 0
+    drivers: Mapping[str, int | None] = {}
+    """CSI drivers that the node has, and how many volumes each may attach yet; None: any number."""
 
     @property
     def takes_pods(self) -> bool:

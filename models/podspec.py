@@ -6,6 +6,7 @@ from typing import Literal
 from .amounts import ZERO, Amounts
 from .selector import LabelSelector, NodeSelectorTerm
 from .value import Value
+from .volume import Volume
 
 Effect = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 
@@ -82,11 +83,17 @@ class PodSpec(Value, frozen=True):
     preferred_affinity: tuple[tuple[int, PodTerm], ...] = ()
     preferred_anti_affinity: tuple[tuple[int, PodTerm], ...] = ()
     spread: tuple[SpreadConstraint, ...] = ()
+    volumes: tuple[Volume, ...] = ()
 
     @property
     def best_effort(self) -> bool:
         """Say whether the pod asks for nothing: it takes a pod slot only."""
         return not self.requests
+
+    @property
+    def shared_volumes(self) -> tuple[Volume, ...]:
+        """The volumes that other pods of the snapshot have as well."""
+        return tuple(v for v in self.volumes if v.claim)
 
     @property
     def sees_pods(self) -> bool:

@@ -27,6 +27,8 @@ class NodeFeatures:
     taints: bool = False
     state: bool = False
     name: bool = False
+    drivers: frozenset[str] = frozenset()
+    """CSI drivers of which it matters whether the node has them."""
 
 
 @runtime_checkable

@@ -15,6 +15,7 @@ from .limits import limits_of
 from .outcome import Outcome
 from .pod_affinity import repels
 from .scene import Scene
+from .shared_claims import collide
 
 if TYPE_CHECKING:
     from .board import Board, Claimant, NodeClass, Term, Unit, Var
@@ -93,11 +94,12 @@ def _check_clashes(
     holders: Mapping[GroupKey, Sequence[GroupKey]],
     victims_on: Mapping[int, Sequence[Pod]],
 ) -> Iterable[Violation]:
-    """A pod that a port or anti-affinity kept away from a victim needs a right to it."""
+    """A pod that port, anti-affinity or shared claim kept away from a victim needs a right."""
     nodes = outcome.scene.nodes
     shy = any(v.spec.anti_affinity for vs in victims_on.values() for v in vs)
     for p, i in outcome.new_pods:
-        if not (p.spec.host_ports or p.spec.anti_affinity or shy):
+        spec = p.spec
+        if not (spec.host_ports or spec.anti_affinity or spec.shared_volumes or shy):
             continue
         for j, victims in victims_on.items():
             for v in victims:
@@ -110,7 +112,7 @@ def _check_clashes(
                     and nodes[i].labels.get(k) == nodes[j].labels.get(k)
                     for k in keys
                 )
-                if near or (i == j and clash(p, v)):
+                if near or (i == j and clash(p, v)) or collide(p, i, v, j, nodes):
                     yield Violation(
                         rule, f"pod {p.key}", f"takes the place of {v.key} without a right"
                     )

@@ -164,7 +164,7 @@ class Field:
 
 
 def is_tied(pod: Pod) -> bool:
-    return pod.spec.sees_pods or bool(pod.spec.host_ports)
+    return pod.spec.sees_pods or bool(pod.spec.host_ports or pod.spec.volumes)
 
 
 def _minds_others(pod: Pod) -> bool:

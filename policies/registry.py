@@ -10,6 +10,7 @@ from typing import Any
 
 from ..models import Config, InputError
 from .api import Constraint, Filter, Holding, Objective, Tracked
+from .attach_limits import AttachLimits
 from .budgets import Budgets
 from .capacity import Capacity
 from .gang import Gang
@@ -20,7 +21,9 @@ from .pod_affinity import PodAffinity
 from .preemption import Preemption
 from .queue_access import QueueAccess
 from .quota import Quota
+from .shared_claims import SharedClaims
 from .topology_spread import TopologySpread
+from .volumes import Volumes
 
 GROUP = "apportion.rules"
 BUILT_IN: tuple[Callable[..., Any], ...] = (
@@ -36,6 +39,9 @@ BUILT_IN: tuple[Callable[..., Any], ...] = (
     HostPorts,
     PodAffinity,
     TopologySpread,
+    Volumes,
+    AttachLimits,
+    SharedClaims,
 )
 ALWAYS_ON = frozenset({"capacity", "gang", "preemption", "budget", "queue"})
 """Rules that cannot be turned off: without them a plan could do harm."""

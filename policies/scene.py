@@ -145,6 +145,7 @@ class Scene:
                     n.taints if features.taints else None,
                     (n.ready, n.unschedulable) if features.state else None,
                     n.name if features.name else None,
+                    tuple(d in n.drivers for d in sorted(features.drivers)),
                 )
                 if key not in seen:
                     seen[key] = len(samples)

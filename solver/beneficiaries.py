@@ -9,6 +9,7 @@ from ..policies.outcome import Outcome
 from ..policies.pod_affinity import repels
 from ..policies.rights import rights_of
 from ..policies.scene import Scene
+from ..policies.shared_claims import collide
 
 
 def beneficiaries(
@@ -76,13 +77,16 @@ def _uses_node(outcome: Outcome, nodes: dict[int, list[int]], group: GroupKey) -
 
 
 def _clashes(scene: Scene, outcome: Outcome, pods: Sequence[Pod], group: GroupKey) -> bool:
-    """Say whether a port or anti-affinity keeps a pod of the group away from a victim."""
+    """Say whether a port, anti-affinity or a shared claim keeps one of its pods from a victim."""
     for p in outcome.started[group]:
         here = scene.nodes[scene.index[outcome.places[p.key]]]
         for v in pods:
             if v.node not in scene.index:
                 continue
             there = scene.nodes[scene.index[v.node]]
+            at = scene.index[outcome.places[p.key]]
+            if collide(p, at, v, scene.index[v.node], scene.nodes):
+                return True
             keys = {*repels(p, v), *repels(v, p)}
             near = any(
                 here.labels.get(k) is not None and here.labels.get(k) == there.labels.get(k)

@@ -312,6 +312,9 @@ class _Compiler:
     ) -> tuple[tuple[NodeClass, ...], dict[tuple[int, int], int], bool]:
         """Merge nodes that are alike for every shape: same fits, same room, same domains."""
         alone = {u.node for u in units if u.node >= 0}
+        for s in shapes:
+            if s.sample.spec.volumes:
+                alone |= {int(i) for i in np.flatnonzero(counts[s.index])}
         keys = self._domain_keys(shapes)
         table = np.stack(counts, axis=1)
         room = self.scene.room_later

@@ -3,13 +3,17 @@
 A gang waits as a whole; elastic members of a group that runs wait one by one.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ..models import GroupKey, Pod, PodKey
+from ..policies.attach_limits import attached
 from ..policies.limits import limits_of
 from ..policies.members import Members, Standing
 from ..policies.outcome import Outcome
 from ..policies.rights import rights_of
+from ..policies.shared_claims import collide
 
 
 def bound_now(outcome: Outcome) -> frozenset[PodKey]:
@@ -78,6 +82,21 @@ def _clashing(outcome: Outcome) -> set[PodKey]:
                 and scene.nodes[i].labels.get(k) == scene.nodes[j].labels.get(k)
                 for k in keys
             )
-            if (i == j and clash(p, q)) or same:
+            if (i == j and clash(p, q)) or same or collide(p, i, q, j, scene.nodes):
                 out.add(p.key)
-    return out
+    return out | set(_waiting_to_attach(outcome, leaving))
+
+
+def _waiting_to_attach(outcome: Outcome, leaving: Iterable[tuple[Pod, int]]) -> Iterable[PodKey]:
+    """Yield pods whose volumes are too many for the node while what leaves is attached."""
+    there: dict[int, list[Pod]] = {}
+    for p, i in leaving:
+        if any(v.driver for v in p.spec.volumes):
+            there.setdefault(i, []).append(p)
+    for i, pods in there.items():
+        limits = outcome.scene.nodes[i].drivers
+        now = attached([*pods, *outcome.pods_by_node.get(i, ())])
+        full = {d for d, n in now.items() if (most := limits.get(d)) is not None and n > most}
+        for p, j in outcome.new_pods:
+            if i == j and any(v.driver in full for v in p.spec.volumes):
+                yield p.key

@@ -143,6 +143,7 @@ class NamedBody(Hot):
 class VolumeBody(Hot):
     """A volume, as far as it is a claim."""
 
+    name: str | None = None
     persistent_volume_claim: Any = None
     ephemeral: Any = None
 

@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from ...models import Pod, PodKey, PodState, Snapshot, snapshot_of
+from ...models import Node, Pod, PodKey, PodState, Snapshot, snapshot_of
 from ..files import Document
 from .body_queue import LocalQueueSpec
 from .budgets import budget_of, quota_of
+from .csi_nodes import node_drivers
 from .drafts import Draft, draft_of, workload_drafts
 from .faults import Ledger
 from .groups import Grouping, build, foreign_pods
@@ -23,6 +24,7 @@ from .queue_names import KOORDINATOR_NAME, QueueNames
 from .queue_tree import queues_of
 from .queues_kueue import kueue_queues
 from .reader import Objects, read_objects
+from .storage import Storage
 from .volcano_jobs import expand
 from .world import Priorities, World, defaults_of, namespaces_of, surroundings_of
 
@@ -77,10 +79,9 @@ def _snapshot_from(documents: Iterable[Document], options: ReadOptions) -> Snaps
     members = Grouping([*drafts, *jobs.drafts], jobs.aliases, owners, ledger).place(pods)
     groups, ours = build(members, _queue_names(objects, world), owners, world)
     fixed = foreign_pods(pods, world)
-    nodes = [n for t in objects.of("", "Node") if (n := node_of(t, ledger)) is not None]
+    nodes = _nodes(objects, world)
     _warn_of_missing_nodes([*ours, *fixed], {n.name for n in nodes}, ledger)
     _warn_if_none_is_ours(pods, bool(groups), options, ledger)
-    _count_claims(pods, ledger)
     things = {c.thing.key: c.thing for c in pods}
     known = [(things[p.key], p) for p in (*ours, *fixed)]
     budgets = (
@@ -125,7 +126,14 @@ def _world(objects: Objects, options: ReadOptions, ledger: Ledger) -> World:
         namespaces=declared,
         surroundings=surroundings_of(declared, seen),
         defaults=defaults_of(objects.of("", "LimitRange"), ledger),
+        storage=Storage.of(objects, ledger),
     )
+
+
+def _nodes(objects: Objects, world: World) -> list[Node]:
+    drivers = node_drivers(objects, world.storage)
+    read = (node_of(t, world.ledger, drivers.get(t.name)) for t in objects.of("", "Node"))
+    return [n for n in read if n is not None]
 
 
 def _owners(objects: Objects) -> list[Thing]:
@@ -197,14 +205,3 @@ def _warn_if_none_is_ours(
         f"no pod asks for {ours}, so there is nothing to plan; pending are {whose}; "
         f"pass {flags} to plan those",
     )
-
-
-def _count_claims(pods: Iterable[Candidate], ledger: Ledger) -> None:
-    """Count the pods with volume claims, whose zones are not looked at yet."""
-    n = sum(
-        any(v.persistent_volume_claim or v.ephemeral for v in c.body.volumes or ())
-        for c in pods
-        if not c.finished
-    )
-    if n:
-        ledger.counted["Pod (with a volume claim)"] = n

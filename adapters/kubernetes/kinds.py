@@ -8,6 +8,7 @@ import msgspec
 from ..files import Document
 from . import body_queue as queue
 from . import body_rare as rare
+from . import body_storage as storage
 from .body_group import GroupBody, WorkloadBody
 from .body_node import NodeBody
 from .body_pod import PodBody
@@ -52,6 +53,13 @@ READERS: dict[tuple[str, str], Read] = {
     ("apps", "Deployment"): _rare(rare.Workload),
     ("apps", "StatefulSet"): _rare(rare.Workload),
     ("batch", "Job"): _rare(rare.Workload),
+    ("", "PersistentVolume"): _rare(storage.PersistentVolume),
+    ("", "PersistentVolumeClaim"): _rare(storage.VolumeClaim),
+    ("storage.k8s.io", "StorageClass"): _rare(storage.StorageClass),
+    ("storage.k8s.io", "CSINode"): _rare(storage.CsiNode),
+    ("storage.k8s.io", "CSIDriver"): _rare(storage.CsiDriver),
+    ("storage.k8s.io", "CSIStorageCapacity"): _rare(storage.StorageCapacity),
+    ("storage.k8s.io", "VolumeAttachment"): _rare(storage.Attachment),
     ("policy", "PodDisruptionBudget"): _rare(rare.Budget),
     ("scheduling.k8s.io", "PriorityClass"): _rare(rare.PriorityClass),
     ("scheduling.volcano.sh", "Queue"): _rare(queue.VolcanoQueue),

@@ -12,7 +12,12 @@ from .faults import Faults
 from .shape import Hot, shaped, text_map
 from .times import seconds_of
 
-CLUSTER_WIDE = frozenset(("Node", "Namespace", "PriorityClass", "Queue", "ClusterQueue", "Cohort"))
+CLUSTER_WIDE = frozenset(
+    (
+        "Node", "Namespace", "PriorityClass", "Queue", "ClusterQueue", "Cohort",
+        "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment",
+    )
+)  # fmt: skip
 _UNUSABLE = re.compile(r"[/\s\x00-\x1f\x7f\"'%]")
 _USUAL = re.compile(r"[a-z0-9]([-a-z0-9.:]*[a-z0-9])?")
 _LONGEST_NAME = 253

@@ -1,5 +1,7 @@
 """Nodes: what they offer, their taints, and whether they are ready."""
 
+from collections.abc import Mapping
+
 from ...models import Amounts, Node, NodeName, Taint
 from .body_node import NodeBody, NodeSpecBody, NodeStatusBody
 from .faults import Faults, Ledger
@@ -9,10 +11,13 @@ from .resources import amounts
 USUAL_PODS = 110
 """What a kubelet takes by default; for manifests that do not say it."""
 
+_ATTACHABLE = "attachable-volumes-csi-"
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-def node_of(thing: Thing, ledger: Ledger) -> Node | None:
+def node_of(
+    thing: Thing, ledger: Ledger, drivers: Mapping[str, int | None] | None = None
+) -> Node | None:
     """Return the node; None if it is bad (then rejected)."""
     body: NodeBody = thing.body
     spec, status = body.spec or NodeSpecBody(), body.status or NodeStatusBody()
@@ -37,7 +42,17 @@ def node_of(thing: Thing, ledger: Ledger) -> Node | None:
         unschedulable=bool(spec.unschedulable),
         ready=_is_ready(status),
         created_s=thing.created_s or 0,
+        drivers={**_attachable(offered), **(drivers or {})},
     )
+
+
+def _attachable(offered: Mapping[str, int]) -> dict[str, int | None]:
+    """Return the limits that nodes published before there were CSINodes."""
+    return {
+        r.removeprefix(_ATTACHABLE): n // 1000
+        for r, n in offered.items()
+        if r.startswith(_ATTACHABLE)
+    }
 
 
 def _taints(spec: NodeSpecBody, faults: Faults) -> tuple[Taint, ...]:

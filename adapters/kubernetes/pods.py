@@ -65,6 +65,8 @@ def candidates(things: Iterable[Thing], world: World) -> list[Candidate]:
     """Read the pods; bad ones are rejected, deleted ones without a node left out."""
     shapes = Shapes(world)
     out = []
+    things = list(things)
+    world.storage.count_users(things)
     for thing in things:
         body: PodBody = thing.body
         faults = Faults()
@@ -73,6 +75,7 @@ def candidates(things: Iterable[Thing], world: World) -> list[Candidate]:
         if faults:
             _reject(thing, faults, world)
         elif state is not None:
+            spec = world.storage.with_volumes(thing, spec)
             priority = world.priorities.of_pod(body.spec or PodSpecBody(), thing.title)
             ours = scheduler_of(thing) in world.options.scheduler_names
             out.append(Candidate(thing, spec, state, priority, ours))

@@ -13,7 +13,12 @@ from .owners import MIN_MEMBER
 from .times import seconds_of
 
 _OURS = "apportion.dev/"
-_CORE_KINDS = frozenset(("Pod", "Node", "Namespace", "ResourceQuota", "LimitRange"))
+_CORE_KINDS = frozenset(
+    (
+        "Pod", "Node", "Namespace", "ResourceQuota", "LimitRange",
+        "PersistentVolume", "PersistentVolumeClaim",
+    )
+)  # fmt: skip
 Key = tuple[str, str, str, str]
 
 

@@ -11,6 +11,7 @@ from .meta import Thing
 from .options import ReadOptions
 from .places import Surroundings
 from .resources import Defaults, amounts
+from .storage import Storage
 
 SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
@@ -85,6 +86,7 @@ class World:
     namespaces: dict[str, Namespace]
     surroundings: Surroundings
     defaults: dict[str, Defaults] = field(default_factory=dict)
+    storage: Storage = field(default_factory=Storage)
 
 
 def namespaces_of(things: Iterable[Thing]) -> dict[str, Namespace]:

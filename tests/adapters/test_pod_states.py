@@ -326,13 +326,11 @@ def test_later_and_unknown_kinds_are_counted_and_named() -> None:
         obj("kueue.x-k8s.io/v1beta1", "ClusterQueue", "cq", None),
         {"kind": "Riddle"},
         queue("q"),
-        pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]),
     )
 
     assert world.counted == {
         "ClusterQueue": 1,
         "HyperNode": 2,
-        "Pod (with a volume claim)": 1,
         "Queue.example.com": 1,
         "Riddle": 1,
     }

@@ -308,14 +308,20 @@ class Cluster:
             )
             self.kind[i] = kinds.setdefault(mark, len(kinds))
         self.wary = frozenset(
-            i for i, p in enumerate(self.pods) if p.spec.host_ports or p.spec.anti_affinity
+            i
+            for i, p in enumerate(self.pods)
+            if p.spec.host_ports
+            or p.spec.anti_affinity
+            or any(v.claim and (v.sharing or v.keys) for v in p.spec.volumes)
         )
         """Pods that may clash with others."""
         self.social = any(
             p.spec.host_ports or p.spec.affinity or p.spec.anti_affinity or p.spec.spread
             for p in self.pods
-        )
+        ) or bool(self.wary)
         """Some pod cares about who else is where."""
+        self.storing = any(v.driver for p in self.pods for v in p.spec.volumes)
+        """Some pod has a volume that has to be attached."""
 
 
 def refusal(pod: Pod, node: Node) -> str:
@@ -326,6 +332,11 @@ def refusal(pod: Pod, node: Node) -> str:
         return "node selector or affinity"
     if not tolerates(pod, node):
         return "taint"
+    for v in pod.spec.volumes:
+        if v.problem or (v.driver and v.driver not in node.drivers):
+            return "volume"
+        if not all(any(t.matches(node.labels, node.name) for t in of) for of in v.places):
+            return "volume"
     return ""
 
 

@@ -35,6 +35,8 @@ def place_problems(
             if why:
                 yield f"{why}: pod {c.pods[i].key} on {c.nodes[n].name}"
     yield from _capacity(c, places, gone)
+    if c.storing:
+        yield from _attached(c, places, gone)
     if c.social:
         yield from _company(c, places, gone, met)
 
@@ -48,6 +50,25 @@ def _capacity(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> 
             if amount and after[r] > c.allocatable[n][r]:
                 name = (*c.resources, "pods")[r]
                 yield f"capacity: {name} of {c.nodes[n].name}: {after[r]} > {c.allocatable[n][r]}"
+
+
+def _attached(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> Iterator[str]:
+    """Every volume counts once on a node for its driver, own ones by their pod."""
+    there = {i: c.node_of[i] for i in c.sitting if i not in gone} | dict(places)
+    for n in sorted(set(places.values())):
+        new = {v.driver for i, m in places.items() if m == n for v in c.pods[i].spec.volumes}
+        for driver, most in c.nodes[n].drivers.items():
+            if most is None or driver not in new:
+                continue
+            volumes = {
+                (v.claim, 0, 0) if v.claim else ("", i, k)
+                for i, m in there.items()
+                if m == n
+                for k, v in enumerate(c.pods[i].spec.volumes)
+                if v.driver == driver
+            }
+            if len(volumes) > most:
+                yield f"attach limit: {driver} on {c.nodes[n].name}: {len(volumes)} > {most}"
 
 
 def _company(
@@ -71,7 +92,19 @@ def clashes(c: Cluster, i: int, n: int, j: int, m: int) -> bool:
     a, b = c.pods[i], c.pods[j]
     if n == m and any(x.clashes(y) for x in a.spec.host_ports for y in b.spec.host_ports):
         return True
-    return _repels(c, a, n, b, m) or _repels(c, b, m, a, n)
+    return _repels(c, a, n, b, m) or _repels(c, b, m, a, n) or _apart(c, a, n, b, m)
+
+
+def _apart(c: Cluster, a: Pod, n: int, b: Pod, m: int) -> bool:
+    """Say whether the pods share a claim that can not be used from both places."""
+    for v in a.spec.volumes:
+        if not v.claim or all(v.claim != w.claim for w in b.spec.volumes):
+            continue
+        if v.sharing == "pod" or (v.sharing == "node" and n != m):
+            return True
+        if any(c.nodes[n].labels.get(k) != c.nodes[m].labels.get(k) for k in v.keys):
+            return True
+    return False
 
 
 def _repels(c: Cluster, a: Pod, n: int, b: Pod, m: int) -> bool:
@@ -193,6 +226,7 @@ def can_be_placed(
     """Say whether the pods can be placed together by every rule of nodes."""
     fixed = fixed or {}
     for out in spots(c, pods, gone, fixed):
-        if not c.social or next(place_problems(c, {**fixed, **out}, gone, met), None) is None:
+        judged = c.social or c.storing
+        if not judged or next(place_problems(c, {**fixed, **out}, gone, met), None) is None:
             return True
     return False

@@ -22,6 +22,7 @@ from apportion.policies.scene import Scene
 from apportion.policies.testing import agrees
 from apportion.solver.greedy import levels_of, rank_and_place
 from apportion.solver.process import SolverProcess
+from oracle.stored import stored
 from oracle.worlds import settings, world
 
 from .agreement import Together, Told, decisions, legal_plans
@@ -29,15 +30,22 @@ from .builders import Members, after, goal, node, queue, snapshot
 from .company import alike, company
 
 SEEDS = 50
-ALONE = ("capacity", "quota", "budget", "host-ports", "pod-affinity", "topology-spread")
-LEAVING = ("gang", "preemption", "host-ports", "pod-affinity")
+ALONE = (
+    "capacity", "quota", "budget", "host-ports", "pod-affinity", "topology-spread", "attach-limits",
+    "shared-claims",
+)  # fmt: skip
+LEAVING = ("gang", "preemption", "host-ports", "pod-affinity", "shared-claims")
 """They share what is told of those who leave. Preemption says plainly that a victim may leave and
-that nobody takes its port or its domain without a right: the gang, ports and affinity tell it."""
+that nobody takes its port, domain or claim without a right: the gang and those rules tell it."""
+
+
+def _worlds(seed: int) -> tuple[Snapshot, ...]:
+    return world(seed, "tiny"), company(seed), stored(seed, "small")
 
 
 @cache
 def scenes() -> tuple[Scene, ...]:
-    every = [(w, settings(n)) for n in range(SEEDS) for w in (world(n, "tiny"), company(n))]
+    every = [(w, settings(n)) for n in range(SEEDS) for w in _worlds(n)]
     return tuple(Scene(w, config, rules_for(config)) for w, config in every)
 
 
@@ -103,7 +111,7 @@ def test_the_whole_model_bears_what_all_rules_let_pass(process: SolverProcess) -
 
 
 def test_no_rule_is_left_out() -> None:
-    filters = {"node-state", "node-affinity", "taints"}
+    filters = {"node-state", "node-affinity", "taints", "volumes"}
     """They are asked before there is a board."""
     silent = {"queue"}
     """Held groups never reach the board: nothing is left to tell."""

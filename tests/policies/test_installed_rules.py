@@ -145,7 +145,7 @@ def test_rules_that_keep_from_harm_stay_on(name: str) -> None:
 
 
 def test_an_unknown_rule_is_said_with_all_that_there_are() -> None:
-    with pytest.raises(InputError, match=r"no rule 'taint'; rules are: budget, .*, taints"):
+    with pytest.raises(InputError, match=r"no rule 'taint'; rules are: attach-limits, .*, taints"):
         rules_for(Config(options={"taint": {}}))
 
 
