@@ -40,7 +40,7 @@ that nobody takes its port, domain or claim without a right: the gang and those 
 
 
 def _worlds(seed: int) -> tuple[Snapshot, ...]:
-    return world(seed, "tiny"), company(seed), stored(seed, "small")
+    return world(seed, "tiny"), company(seed), stored(100 + seed, "small")
 
 
 @cache
