@@ -165,6 +165,8 @@ class PodAffinity:
         for s in board.shapes:
             self._existing(board, s)
         for a, b in combinations(board.shapes, 2):
+            if not (a.sample.spec.anti_affinity or b.sample.spec.anti_affinity):
+                continue
             for key in {*repels(a.sample, b.sample), *repels(b.sample, a.sample)}:
                 self._apart(board, a, b, key)
         for s in board.shapes:
@@ -178,8 +180,9 @@ class PodAffinity:
 
     def _existing(self, board: "Board", s: "Shape") -> None:
         """Running victims that repel the shape, or that it repels, must go first."""
+        shy = bool(s.sample.spec.anti_affinity)
         for unit in board.units:
-            if unit.node < 0:
+            if unit.node < 0 or not (shy or unit.sample.spec.anti_affinity):
                 continue
             keys = {*repels(s.sample, unit.sample), *repels(unit.sample, s.sample)}
             for key in keys:

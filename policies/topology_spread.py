@@ -132,6 +132,7 @@ class TopologySpread:
     def check(self, outcome: Outcome) -> Iterable[Violation]:
         done: set[tuple[str, str, int, SpreadConstraint, str]] = set()
         nodes = outcome.scene.nodes
+        known: dict[tuple[str, int, SpreadConstraint], dict[str, int]] = {}
         for p, i in outcome.new_pods:
             for c in hard_constraints(p):
                 here = nodes[i].labels.get(c.topology_key)
@@ -144,7 +145,10 @@ class TopologySpread:
                 if case in done:
                     continue
                 done.add(case)
-                counts = counts_of(outcome, p, c)
+                kind = (p.namespace, id(p.spec), c)
+                if kind not in known:
+                    known[kind] = counts_of(outcome, p, c)
+                counts = known[kind]
                 floor = 0 if len(counts) < max(1, c.min_domains) else min(counts.values())
                 if counts.get(here, 0) - floor > c.max_skew:
                     yield Violation(

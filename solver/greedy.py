@@ -4,6 +4,7 @@ It also decides to which level of the order every item belongs: what is in goes 
 rest by the weighted share of its branch, as sections 2, 3 and 5 of docs/design/order.md ask.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -30,6 +31,22 @@ class _Line:
     before: list[tuple[tuple[object, ...], tuple[int, ...]]]
     """Running items that rank somewhere, with their order."""
     started: list[int]
+    keys: list[tuple[object, ...]] = field(default_factory=list)
+    """Places of the running items in the order, first things first."""
+    sums: list[list[int]] = field(default_factory=list)
+    """What the first so many running items add up to."""
+
+    def sort(self, resources: int) -> None:
+        """Put the running items in their order."""
+        self.before.sort(key=lambda of: of[0])
+        self.keys = [key for key, _ in self.before]
+        self.sums = [[0] * resources]
+        for _, row in self.before:
+            self.sums.append([a + b for a, b in zip(self.sums[-1], row, strict=True)])
+
+    def running_before(self, key: tuple[object, ...]) -> list[int]:
+        """Return what runs and ranks before the key."""
+        return self.sums[bisect_left(self.keys, key)]
 
 
 @dataclass
@@ -55,6 +72,8 @@ class _Greedy:
         self.slices = scene.config.tiers.slices
         self.lines: dict[QueueName, _Line] = {}
         self._blocked_groups: set[GroupKey] = set()
+        self._below: dict[QueueName, list[tuple[QueueName, list[int]]]] = {}
+        """The leaves below a queue, with their entitlements in whole units."""
         self._sequence = 0
         self._hopeless: set[object] = set()
         """Hunts that failed; nothing that starts later makes them easier."""
@@ -84,6 +103,8 @@ class _Greedy:
             )
             for item in items_of(self.scene, m, ()):
                 line.before.append((leaf_key(item), self._size(item)))
+        for line in self.lines.values():
+            line.sort(len(self.scene.ledger.resources))
         for q, ranked in ranks_of(self.table).items():
             if q not in self.lines:
                 continue
@@ -189,12 +210,18 @@ class _Greedy:
     def _in_beside(self, queue: QueueName, own: QueueName) -> list[int]:
         """Return what is in at the other leaves below the queue: use, up to entitlements."""
         total = [0] * len(self.scene.ledger.resources)
-        for leaf in self.lines:
-            if leaf == own or queue not in self.scene.tree.path(leaf):
-                continue
-            e = self.table.entitlement[leaf]
-            for r in self.table.columns:
-                total[r] += min(int(self.draft.use[leaf][r]), int(e[r]))
+        if queue not in self._below:
+            path = self.scene.tree.path
+            self._below[queue] = [
+                (leaf, [int(v) for v in self.table.entitlement[leaf]])
+                for leaf in self.lines
+                if queue in path(leaf)
+            ]
+        for leaf, most in self._below[queue]:
+            if leaf != own:
+                use = self.draft.use[leaf]
+                for r in self.table.columns:
+                    total[r] += min(int(use[r]), most[r])
         return total
 
     # Beyond entitlements
