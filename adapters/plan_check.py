@@ -79,6 +79,7 @@ def _outcome(one: GivenPlan, scene: Scene) -> Outcome:
         {e.pod for e in plan.evictions if e.pod in pods},
         {b.pod for b in plan.binds if b.pod in places},
         {e.pod: e.beneficiaries for e in plan.evictions} if one.names_beneficiaries else None,
+        {k: at for k, at in plan.devices.items() if k in places},
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from ..models import Config, Plan, PodKey, PodState, Snapshot
+from ..models import Config, Plan, Pod, PodKey, PodState, Snapshot
 from ..models.advance import advance
 from ..models.plan import Settled
 from ..solver.entry import plan
@@ -27,6 +27,7 @@ def apply_plan(snapshot: Snapshot, made: Plan) -> Snapshot:
         {e.pod for e in made.evictions},
         {n.pod: n.node for n in made.nominations},
         {a.group for a in made.admissions},
+        made.devices,
     )
 
 
@@ -55,8 +56,13 @@ def settle(
         quiet = quiet + 1 if _same(snapshot, after) else 0
         snapshot = after
     assert first is not None
-    running = {p.key: {"node": p.node} for p in snapshot.pods if p.state is PodState.RUNNING}
+    running = {p.key: _place(p) for p in snapshot.pods if p.state is PodState.RUNNING}
     return replace(first, settled=Settled(cycles, quiet >= QUIET, running, tuple(evicted)))
+
+
+def _place(pod: Pod) -> dict[str, object]:
+    """Return where a running pod is, with its devices where they are known."""
+    return {"node": pod.node, **({"gpus": list(pod.devices)} if pod.devices else {})}
 
 
 def _same(a: Snapshot, b: Snapshot) -> bool:

@@ -3,6 +3,7 @@
 from .amounts import Amounts
 from .budget import Budget
 from .config import Config, QueueShare, TierSettings
+from .devices import Device, DeviceShare
 from .errors import ApportionError, BugError, InputError
 from .group import Group
 from .names import GroupKey, NodeName, PodKey, QueueName
@@ -37,6 +38,8 @@ __all__ = [
     "Budget",
     "BugError",
     "Config",
+    "Device",
+    "DeviceShare",
     "Eviction",
     "Group",
     "GroupKey",

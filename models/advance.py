@@ -18,6 +18,7 @@ def advance(
     evicted: Collection[PodKey],
     promised: Mapping[PodKey, NodeName] | None = None,
     admitted: Collection[GroupKey] = (),
+    devices: Mapping[PodKey, tuple[int, ...]] | None = None,
 ) -> Snapshot:
     """Return the snapshot of the next cycle.
 
@@ -33,11 +34,14 @@ def advance(
         if p.state is PodState.TERMINATING:
             continue
         if p.key in bound:
-            p = replace(p, state=PodState.RUNNING, node=bound[p.key], nominated=None, started_s=now)
+            p = replace(
+                p, state=PodState.RUNNING, node=bound[p.key], nominated=None, started_s=now,
+                devices=(devices or {}).get(p.key, ()),
+            )  # fmt: skip
         elif p.key in evicted:
             p = replace(
                 p, state=PodState.PENDING, node=None, nominated=None, started_s=None,
-                created_s=now, protected_until_s=None, uid="",
+                created_s=now, protected_until_s=None, uid="", devices=(),
             )  # fmt: skip
         elif p.ours and (p.key in promised or p.nominated is not None):
             p = replace(p, nominated=promised.get(p.key))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from .amounts import ZERO, Amounts
+from .devices import Device
 from .names import NodeName
 from .value import Value
 
@@ -32,6 +33,10 @@ class Node(Value, frozen=True):
     created_s: int = 0
     drivers: Mapping[str, int | None] = {}
     """CSI drivers that the node has, and how many volumes each may attach yet; None: any number."""
+    devices: tuple[Device, ...] = ()
+    """Its devices by index; () where no pod asks for a share of one."""
+    hands_out: tuple[str, ...] = ()
+    """Ways in which a device gets to a pod here: ``whole``, and those of shares."""
 
     @property
     def takes_pods(self) -> bool:

@@ -22,6 +22,10 @@ class Bind(Value, frozen=True, order=True):
     pod: PodKey
     group: GroupKey
     node: NodeName
+    devices: tuple[int, ...] = ()
+    """Indexes of the devices that it gets, where devices of the node are shared."""
+    advisory: bool = False
+    """The devices are whole: the kubelet picks them, and these are only what is left."""
 
 
 class Nomination(Value, frozen=True, order=True):
@@ -30,6 +34,8 @@ class Nomination(Value, frozen=True, order=True):
     pod: PodKey
     group: GroupKey
     node: NodeName
+    devices: tuple[int, ...] = ()
+    advisory: bool = False
 
 
 class Eviction(Value, frozen=True):
@@ -131,6 +137,12 @@ class Plan(Value, frozen=True, omit_defaults=False):
         """Node of every pod that the plan starts, now or once its place is free."""
         now = {b.pod: b.node for b in self.binds}
         return now | {n.pod: n.node for n in self.nominations}
+
+    @property
+    def devices(self) -> dict[PodKey, tuple[int, ...]]:
+        """Devices that the plan gives to shares; those of whole devices are only advice."""
+        starts: tuple[Bind | Nomination, ...] = (*self.binds, *self.nominations)
+        return {b.pod: b.devices for b in starts if b.devices and not b.advisory}
 
     @property
     def digest(self) -> str:

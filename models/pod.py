@@ -55,6 +55,8 @@ class Pod(Value, frozen=True, dict=True):
     """``Kind/name`` of the controller; "" for a pod that nothing would bring back."""
     user: str = ""
     scheduler: str = ""
+    devices: tuple[int, ...] = ()
+    """Indexes of the devices that it holds on its node; () where nothing says it."""
 
     def __post_init__(self) -> None:
         on_node = self.state in (PodState.RUNNING, PodState.TERMINATING)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from .amounts import ZERO, Amounts
+from .devices import DeviceShare
 from .selector import LabelSelector, NodeSelectorTerm
 from .value import Value
 from .volume import Volume
@@ -84,6 +85,8 @@ class PodSpec(Value, frozen=True):
     preferred_anti_affinity: tuple[tuple[int, PodTerm], ...] = ()
     spread: tuple[SpreadConstraint, ...] = ()
     volumes: tuple[Volume, ...] = ()
+    share: DeviceShare | None = None
+    """A part of one device or several; its charge is among the requests."""
 
     @property
     def best_effort(self) -> bool:

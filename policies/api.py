@@ -29,6 +29,7 @@ class NodeFeatures:
     name: bool = False
     drivers: frozenset[str] = frozenset()
     """CSI drivers of which it matters whether the node has them."""
+    devices: bool = False
 
 
 @runtime_checkable

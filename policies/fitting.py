@@ -15,7 +15,7 @@ from .evictable import evictable, given_up
 from .ledger import Matrix
 from .pod_affinity import PodAffinity
 from .scene import Scene
-from .tracker import Mask, Tracker, World
+from .tracker import Counting, Mask, Tracker, World
 
 STEPS = 20_000
 
@@ -79,6 +79,9 @@ class Field:
         counts = np.where(self.candidates(pod), most, 0).astype(object)
         for r in np.flatnonzero(row):
             counts = np.minimum(counts, np.maximum(self.room[:, r], 0) // row[r])
+        for tracker in self._trackers:
+            if isinstance(tracker, Counting):
+                counts = tracker.most(pod, counts)
         return counts
 
     def place(self, pods: Sequence[Pod], steps: int = STEPS) -> Fit:

@@ -25,12 +25,15 @@ class Outcome:
         evicted: Collection[PodKey] = (),
         bound: Collection[PodKey] | None = None,
         beneficiaries: Mapping[PodKey, tuple[GroupKey, ...]] | None = None,
+        devices: Mapping[PodKey, tuple[int, ...]] | None = None,
     ) -> None:
         self.scene = scene
         self.places = dict(places)
         self.evicted = frozenset(evicted)
         self.bound = frozenset(self.places if bound is None else bound)
         self.beneficiaries = beneficiaries
+        self.devices = dict(devices or {})
+        """Devices that the plan names; the others are to be found."""
         self.levels: Levels | None = None
         """What the tiers of work measure by; set by the engine."""
         self.kept_places: object | None = None
@@ -45,6 +48,7 @@ class Outcome:
             {e.pod for e in plan.evictions},
             {b.pod for b in plan.binds},
             {e.pod: e.beneficiaries for e in plan.evictions},
+            plan.devices,
         )
 
     @cached_property

@@ -13,6 +13,7 @@ from .api import Constraint, Filter, Holding, Objective, Tracked
 from .attach_limits import AttachLimits
 from .budgets import Budgets
 from .capacity import Capacity
+from .devices import Devices
 from .gang import Gang
 from .goals import OPTIONAL
 from .host_ports import HostPorts
@@ -42,8 +43,9 @@ BUILT_IN: tuple[Callable[..., Any], ...] = (
     Volumes,
     AttachLimits,
     SharedClaims,
+    Devices,
 )
-ALWAYS_ON = frozenset({"capacity", "gang", "preemption", "budget", "queue"})
+ALWAYS_ON = frozenset({"capacity", "devices", "gang", "preemption", "budget", "queue"})
 """Rules that cannot be turned off: without them a plan could do harm."""
 TURNED_OFF = frozenset(g.name for g in OPTIONAL)
 """Goals that can be turned off."""

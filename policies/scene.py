@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ..models import Config, Node, Pod, PodKey, PodSpec, PodState, Reason, Snapshot
 from .api import Filter, NodeFeatures
+from .device_room import leeway
 from .ledger import Ledger, Matrix, ledger_of
 from .members import Roster
 from .podset import PodSet
@@ -100,7 +101,7 @@ class Scene:
     @cached_property
     def room_now(self) -> Matrix:
         """What is free at this moment, one row a node; may be negative."""
-        room = self.allocatable.copy()
+        room = self.allocatable + leeway(self.snapshot, self.ledger)
         for p, i in (*self.holders, *self.reserved):
             room[i] = room[i] - self.row(p)
         return room
@@ -146,6 +147,7 @@ class Scene:
                     (n.ready, n.unschedulable) if features.state else None,
                     n.name if features.name else None,
                     tuple(d in n.drivers for d in sorted(features.drivers)),
+                    (n.devices, n.hands_out) if features.devices else None,
                 )
                 if key not in seen:
                     seen[key] = len(samples)

@@ -4,7 +4,7 @@ Trackers take pods one at a time, as kube-scheduler would; the rules' ``check`` 
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,15 @@ class Tracker(Protocol):
 
     def add(self, pod: Pod, node: int, times: int = 1) -> None:
         """Take note of a pod that came (or went, with times −1)."""
+        ...
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """A tracker that can say how many equal pods a node takes, were they alone to come."""
+
+    def most(self, pod: Pod, counts: NDArray[Any]) -> NDArray[Any]:
+        """Return the counts per node, lowered to what the rule lets in."""
         ...
 
 

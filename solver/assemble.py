@@ -20,6 +20,7 @@ from ..models import (
 )
 from ..policies.admission import admit
 from ..policies.cost import age_s, lost_work
+from ..policies.device_places import found_devices
 from ..policies.evictable import given_up, victim_priority
 from ..policies.limits import limits_of
 from ..policies.outcome import Outcome
@@ -45,10 +46,14 @@ def assemble(scene: Scene, answer: "Answer", clock: "Clock") -> Plan:
     nodes = scene.nodes
     places = {k: NodeName(nodes[i].name) for k, i in answer.decision.places.items()}
     outcome = Outcome(scene, places, answer.decision.evicted)
+    found = found_devices(outcome)
+    outcome.devices = found.shares
     now = bound_now(outcome)
     groups: Mapping[str, GroupKey] = {p.key: g for g, ps in outcome.started.items() for p in ps}
-    binds = [Bind(k, groups[k], n) for k, n in places.items() if k in now]
-    nominations = [Nomination(k, groups[k], n) for k, n in places.items() if k not in now]
+    at = found.shares | found.whole
+    starts = [(k, groups[k], n, at.get(k, ()), k in found.whole) for k, n in places.items()]
+    binds = [Bind(*of) for of in starts if of[0] in now]
+    nominations = [Nomination(*of) for of in starts if of[0] not in now]
     tiers = tuple(_tier(i + 1, t) for i, t in enumerate(answer.tiers))
     gaps = [t.gap for t in tiers if t.name in WORK]
     known = [g for g in gaps if g is not None]

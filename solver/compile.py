@@ -19,6 +19,7 @@ from ..policies.board import (
     Victim,
 )
 from ..policies.cost import spare_members
+from ..policies.device_room import sharing_nodes
 from ..policies.evictable import evictable, given_up, victim_priority
 from ..policies.items import nominated_pods
 from ..policies.ledger import Matrix
@@ -239,7 +240,7 @@ class _Compiler:
                 if not (v.given_up or evictable(scene, p)):
                     continue
                 labels = tuple(sorted(p.labels.items())) if self.sees_pods else None
-                kind = (p.role, p.spec, p.started_s, self._budgets(p), labels)
+                kind = (p.role, p.spec, p.started_s, self._budgets(p), labels, p.devices)
                 same.setdefault((node_of.get(p.key, -1), kind), []).append(p)
             for (node, _), pods in same.items():
                 row = tuple(int(x) for x in scene.row(pods[0]))
@@ -315,6 +316,7 @@ class _Compiler:
         for s in shapes:
             if s.sample.spec.volumes:
                 alone |= {int(i) for i in np.flatnonzero(counts[s.index])}
+        alone |= sharing_nodes(self.scene)
         keys = self._domain_keys(shapes)
         table = np.stack(counts, axis=1)
         room = self.scene.room_later

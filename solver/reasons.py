@@ -11,6 +11,9 @@ from ..policies.members import Members, Standing
 from ..policies.outcome import Outcome
 from ..policies.standing import standing_of
 
+_KEPT_OUT = {"devices": "too little left on single devices"}
+"""What other pods do to one, by rule."""
+
 
 def reasons_for(outcome: Outcome, key: GroupKey) -> Iterable[Reason]:
     """Return the reasons of a group that wants more than it gets; at least one."""
@@ -123,7 +126,8 @@ def _why_not(field: Field, pod: Pod) -> str:
         roomy &= ~short
         if n:
             counts.append((n, f"too little {scene.ledger.resources[column]}"))
-    counts += [(n, f"{rule}: other pods there") for rule, n in field.against(pod, roomy).items()]
+    for rule, n in field.against(pod, roomy).items():
+        counts.append((n, f"{rule}: {_KEPT_OUT.get(rule, 'other pods there')}"))
     total = len(scene.nodes)
     counts.sort(reverse=True)
     return "; ".join(f"{n} of {total} nodes: {why}" for n, why in counts[:4])

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..models import GroupKey, Pod, PodKey
 from ..policies.attach_limits import attached
+from ..policies.device_places import DevicesNow
 from ..policies.limits import limits_of
 from ..policies.members import Members, Standing
 from ..policies.outcome import Outcome
@@ -25,6 +26,7 @@ def bound_now(outcome: Outcome) -> frozenset[PodKey]:
     limits = limits_of(scene)
     use = {q: np.array(v, dtype=object) for q, v in limits.use.items()}
     clashing = _clashing(outcome)
+    devices = DevicesNow(outcome)
     rights = rights_of(outcome) if outcome.losses else None
 
     def claims(key: GroupKey) -> bool:
@@ -49,7 +51,7 @@ def bound_now(outcome: Outcome) -> frozenset[PodKey]:
                 for q in path
                 for r, most in enumerate(limits.limit[q])
             )
-            if fits and allowed:
+            if fits and allowed and devices.take(pods):
                 room = tried
                 for q in path:
                     use[q] = use[q] + ask

@@ -8,7 +8,7 @@ from itertools import groupby
 from rich.table import Table
 from rich.text import Text
 
-from ...models import GroupKey, NodeName, Plan, PodState, Snapshot
+from ...models import Bind, GroupKey, Nomination, Plan, PodState, Snapshot
 from .numbers import objective_table, queue_table
 from .terminal import console
 from .words import amounts, count, gathered, plain
@@ -29,8 +29,8 @@ def show(plan: Plan, snapshot: Snapshot) -> None:
 
 def _parts(plan: Plan, snapshot: Snapshot) -> Iterable[Table | Text]:
     yield from _header(plan, snapshot)
-    yield from _starts("Starts now", [(b.group, b.node) for b in plan.binds])
-    promised = [(n.group, n.node) for n in plan.nominations]
+    yield from _starts("Starts now", [(b.group, _place(b)) for b in plan.binds])
+    promised = [(n.group, _place(n)) for n in plan.nominations]
     yield from _starts("Promised, once others are gone", promised)
     yield from _evictions(plan)
     yield from _admissions(plan)
@@ -88,7 +88,16 @@ def _moment(seconds: int) -> str:
         return f"{seconds} s since 1970"
 
 
-def _starts(heading: str, rows: Sequence[tuple[GroupKey, NodeName]]) -> Iterable[Table | Text]:
+def _place(start: Bind | Nomination) -> str:
+    """Return the node, with the devices there; of whole devices they are only likely."""
+    if not start.devices:
+        return start.node
+    which = ", ".join(map(str, start.devices))
+    word = "device" if len(start.devices) == 1 else "devices"
+    return f"{start.node} ({'likely ' if start.advisory else ''}{word} {which})"
+
+
+def _starts(heading: str, rows: Sequence[tuple[GroupKey, str]]) -> Iterable[Table | Text]:
     if not rows:
         return
     groups = _by_group(rows)
@@ -97,12 +106,12 @@ def _starts(heading: str, rows: Sequence[tuple[GroupKey, NodeName]]) -> Iterable
     yield from _more(groups)
 
 
-def _by_group(rows: Iterable[tuple[GroupKey, NodeName]]) -> list[tuple[GroupKey, list[NodeName]]]:
+def _by_group(rows: Iterable[tuple[GroupKey, str]]) -> list[tuple[GroupKey, list[str]]]:
     grouped = groupby(sorted(rows), key=lambda x: x[0])
     return [(group, [node for _, node in xs]) for group, xs in grouped]
 
 
-def _where(groups: Sequence[tuple[GroupKey, Sequence[NodeName]]], style: str) -> Table:
+def _where(groups: Sequence[tuple[GroupKey, Sequence[str]]], style: str) -> Table:
     table = grid(48, 9, None)
     for group, nodes in groups[:MOST_ROWS]:
         table.add_row(

@@ -9,6 +9,7 @@ from ...models import Node, Pod, PodKey, PodState, Snapshot, snapshot_of
 from ..files import Document
 from .body_queue import LocalQueueSpec
 from .budgets import budget_of, quota_of
+from .cards import Cards, names_devices
 from .csi_nodes import node_drivers
 from .drafts import Draft, draft_of, workload_drafts
 from .faults import Ledger
@@ -76,10 +77,13 @@ def _snapshot_from(documents: Iterable[Document], options: ReadOptions) -> Snaps
         ledger,
     )
     pods = candidates([*objects.of("", "Pod"), *jobs.pods], world)
+    shares = any(c.spec.share is not None or names_devices(c.thing) for c in pods)
+    if shares:
+        pods = world.cards.note_groups(pods)
     members = Grouping([*drafts, *jobs.drafts], jobs.aliases, owners, ledger).place(pods)
     groups, ours = build(members, _queue_names(objects, world), owners, world)
     fixed = foreign_pods(pods, world)
-    nodes = _nodes(objects, world)
+    nodes = world.cards.nodes(shares)
     _warn_of_missing_nodes([*ours, *fixed], {n.name for n in nodes}, ledger)
     _warn_if_none_is_ours(pods, bool(groups), options, ledger)
     things = {c.thing.key: c.thing for c in pods}
@@ -118,6 +122,7 @@ def _world(objects: Objects, options: ReadOptions, ledger: Ledger) -> World:
     declared = namespaces_of(objects.of("", "Namespace"))
     seen = {t.namespace for t in objects.of("", "Pod")}
     seen |= {t.namespace for t in objects.of("batch.volcano.sh", "Job")}
+    storage = Storage.of(objects, ledger)
     return World(
         options=options,
         ledger=ledger,
@@ -125,15 +130,16 @@ def _world(objects: Objects, options: ReadOptions, ledger: Ledger) -> World:
         priorities=Priorities(objects.of("scheduling.k8s.io", "PriorityClass"), ledger),
         namespaces=declared,
         surroundings=surroundings_of(declared, seen),
+        cards=Cards(_nodes(objects, storage, ledger), ledger),
         defaults=defaults_of(objects.of("", "LimitRange"), ledger),
-        storage=Storage.of(objects, ledger),
+        storage=storage,
     )
 
 
-def _nodes(objects: Objects, world: World) -> list[Node]:
-    drivers = node_drivers(objects, world.storage)
-    read = (node_of(t, world.ledger, drivers.get(t.name)) for t in objects.of("", "Node"))
-    return [n for n in read if n is not None]
+def _nodes(objects: Objects, storage: Storage, ledger: Ledger) -> list[tuple[Thing, Node]]:
+    drivers = node_drivers(objects, storage)
+    read = ((t, node_of(t, ledger, drivers.get(t.name))) for t in objects.of("", "Node"))
+    return [(t, n) for t, n in read if n is not None]
 
 
 def _owners(objects: Objects) -> list[Thing]:

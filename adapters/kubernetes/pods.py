@@ -5,7 +5,10 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from ...models import GroupKey, NodeName, Pod, PodSpec, PodState
+from ...models.devices import GPU
 from .body_pod import PodBody, PodSpecBody, PodStatusBody
+from .cards import names_devices
+from .device_shares import says_something, warn_of_notes, with_share
 from .faults import Faults
 from .meta import Thing, moment
 from .places import pod_spec, selects_own_labels
@@ -77,6 +80,7 @@ def candidates(things: Iterable[Thing], world: World) -> list[Candidate]:
         elif state is not None:
             spec = world.storage.with_volumes(thing, spec)
             priority = world.priorities.of_pod(body.spec or PodSpecBody(), thing.title)
+            warn_of_notes(spec, thing, world.ledger)
             ours = scheduler_of(thing) in world.options.scheduler_names
             out.append(Candidate(thing, spec, state, priority, ours))
     return out
@@ -138,6 +142,7 @@ class Shapes:
             made = pod_spec(
                 body, thing.namespace, thing.labels, self._world.surroundings, defaults, faults
             )
+            made = with_share(made, thing, self._world.cards, faults)
             known = self._specs.setdefault(made, made)
             if key is not None and len(faults.found) == before:
                 self._known[key] = known
@@ -168,6 +173,7 @@ class Shapes:
                 spec.tolerations,
                 spec.topology_spread_constraints,
                 spec.host_network,
+                says_something(thing),
                 own,
             )
         )
@@ -207,7 +213,17 @@ def pod_of(candidate: Candidate, group: GroupKey | None, world: World) -> Pod:
         owner=f"{owner.kind}/{owner.name}" if owner else "",
         user=user_of(thing.labels, thing.annotations),
         scheduler=scheduler_of(thing),
+        devices=_held(candidate, world) if holds else (),
     )
+
+
+def _held(candidate: Candidate, world: World) -> tuple[int, ...]:
+    """Return the devices that the pod holds, where its marks say which."""
+    thing, spec = candidate.thing, candidate.spec
+    whole = 0 if spec.share is not None else spec.requests[GPU] // 1000
+    if spec.share is None and not (whole and names_devices(thing)):
+        return ()
+    return world.cards.held(thing, candidate.body.node_name or "", spec.share, whole)
 
 
 def role_of(thing: Thing) -> str:

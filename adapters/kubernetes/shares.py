@@ -1,12 +1,9 @@
-"""Devices that this version cannot place: shares of a GPU and device claims hold their group."""
+"""Devices that this version cannot place: device claims hold their group."""
 
 from collections.abc import Iterable, Iterator
 
 from ...models import Reason
 from .pods import Candidate
-
-_SHARES = frozenset(("gpu-fraction", "gpu-memory"))
-_WHOLE_GPU = "nvidia.com/gpu"
 
 
 def device_holds(pods: Iterable[Candidate]) -> Iterator[Reason]:
@@ -14,13 +11,6 @@ def device_holds(pods: Iterable[Candidate]) -> Iterator[Reason]:
     for c in pods:
         if c.finished:
             continue
-        shares = not _SHARES.isdisjoint(c.thing.annotations)
-        if shares and _WHOLE_GPU not in c.spec.requests:
-            yield Reason(
-                "device",
-                f"pod {c.thing.key}",
-                "asks for a share of a GPU, which this version cannot place",
-            )
         if c.waits and c.body.resource_claims:
             yield Reason(
                 "device",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from ...models import Namespace
 from .body_pod import PodSpecBody
 from .body_rare import LimitRange, PriorityClass
+from .cards import Cards
 from .faults import Faults, Ledger
 from .meta import Thing
 from .options import ReadOptions
@@ -85,6 +86,7 @@ class World:
     priorities: Priorities
     namespaces: dict[str, Namespace]
     surroundings: Surroundings
+    cards: Cards
     defaults: dict[str, Defaults] = field(default_factory=dict)
     storage: Storage = field(default_factory=Storage)
 

@@ -287,6 +287,11 @@ class Cluster:
                         n for n, node in enumerate(self.nodes) if not refusal(self.pods[i], node)
                     )
                 self.allowed[i] = by_spec[spec]
+        from oracle.devices import GPU, beyond_charges
+
+        more = [self.vector({GPU: v} if v else {}) for v in beyond_charges(self.snapshot)]
+        self.offers = [plus(a, b) for a, b in zip(self.allocatable, more, strict=True)]
+        """What may be charged on each node."""
         self.base = [self.zero] * len(self.nodes)
         """What sits on each node now."""
         for i in self.sitting:
@@ -304,7 +309,9 @@ class Cluster:
                 tuple(sorted((k, v) for k, v in p.labels.items() if k in keys)),
                 (p.namespace, p.priority, p.preemptable, p.critical, p.protected_until_s),
                 i in self.nominated,
-                None if i in self.allowed else (self.node_of[i], p.created_s, p.started_s),
+                None
+                if i in self.allowed
+                else (self.node_of[i], p.created_s, p.started_s, p.devices),
             )
             self.kind[i] = kinds.setdefault(mark, len(kinds))
         self.wary = frozenset(
@@ -316,7 +323,11 @@ class Cluster:
         )
         """Pods that may clash with others."""
         self.social = any(
-            p.spec.host_ports or p.spec.affinity or p.spec.anti_affinity or p.spec.spread
+            p.spec.host_ports
+            or p.spec.affinity
+            or p.spec.anti_affinity
+            or p.spec.spread
+            or p.spec.share
             for p in self.pods
         ) or bool(self.wary)
         """Some pod cares about who else is where."""
@@ -337,7 +348,9 @@ def refusal(pod: Pod, node: Node) -> str:
             return "volume"
         if not all(any(t.matches(node.labels, node.name) for t in of) for of in v.places):
             return "volume"
-    return ""
+    from oracle.devices import hands_out
+
+    return "" if hands_out(pod, node) else "devices are not handed out"
 
 
 def selects(pod: Pod, node: Node) -> bool:

@@ -54,9 +54,10 @@ def next_cluster(c: Cluster, draft: Draft) -> Cluster:
     def after(i: int, p: Pod) -> Pod:
         if i in places:
             node = c.nodes[places[i]].name
-            return replace(p, state=PodState.RUNNING, node=node, started_s=s.taken_at_s)
+            at = {"node": node, "started_s": s.taken_at_s, "devices": ()}
+            return replace(p, state=PodState.RUNNING, **at)
         if i in draft.evicted:
-            return replace(p, state=PodState.PENDING, node=None, started_s=None)
+            return replace(p, state=PodState.PENDING, node=None, started_s=None, devices=())
         return p
 
     def bears(n: int, b: Budget) -> Budget:

@@ -68,7 +68,7 @@ def _node_claims(choice: Choice, places: Mapping[int, int]) -> Iterator[str]:
                 asked.setdefault(c.group_of[i], []).append(i)
         need = {g: c.sum_of(c.size[i] for i in pods) for g, pods in asked.items()}
         left = c.sum_of(c.size[i] for i in choice.given_up if c.node_of[i] == n)
-        before = minus(c.allocatable[n], c.base[n])
+        before = minus(c.offers[n], c.base[n])
         for r in range(c.slot + 1):
             room = max(0, before[r]) + left[r]
             if not choice.claims_hold(room, {g: v[r] for g, v in need.items()}, freed, r):

@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from apportion.models import Node, Pod, PodState, PodTerm, SpreadConstraint
 from oracle.amount import minus, plus
 from oracle.cluster import CORDON, Cluster, bears, refusal, selects, tolerates
+from oracle.devices import device_problems
 
 
 def admits(pod: Pod, node: Node) -> bool:
@@ -39,6 +40,7 @@ def place_problems(
         yield from _attached(c, places, gone)
     if c.social:
         yield from _company(c, places, gone, met)
+        yield from device_problems(c, places, gone)
 
 
 def _capacity(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> Iterator[str]:
@@ -47,9 +49,9 @@ def _capacity(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> 
         left = c.sum_of(c.size[i] for i in gone if c.node_of[i] == n)
         after = minus(plus(c.base[n], started), left)
         for r, amount in enumerate(started):
-            if amount and after[r] > c.allocatable[n][r]:
+            if amount and after[r] > c.offers[n][r]:
                 name = (*c.resources, "pods")[r]
-                yield f"capacity: {name} of {c.nodes[n].name}: {after[r]} > {c.allocatable[n][r]}"
+                yield f"capacity: {name} of {c.nodes[n].name}: {after[r]} > {c.offers[n][r]}"
 
 
 def _attached(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> Iterator[str]:
@@ -186,7 +188,7 @@ def spots(
 
     Interchangeable pods are placed in one order only. ``fixed`` starts besides.
     """
-    free = [minus(a, b) for a, b in zip(c.allocatable, c.base, strict=True)]
+    free = [minus(a, b) for a, b in zip(c.offers, c.base, strict=True)]
     for i in gone:
         if c.node_of[i] >= 0:
             free[c.node_of[i]] = plus(free[c.node_of[i]], c.size[i])

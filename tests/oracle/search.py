@@ -184,7 +184,7 @@ def start_sets(s: Standing, meter: Meter) -> Iterator[frozenset[int]]:
     gone = {i for g in range(len(c.groups)) for i in c.running[g] if c.state[g] == BROKEN}
     for n, node in enumerate(c.nodes):
         if node.ready:
-            free = minus(c.allocatable[n], c.base[n])
+            free = minus(c.offers[n], c.base[n])
             for i in c.evictable | gone:
                 if c.node_of[i] == n:
                     free = plus(free, c.size[i])

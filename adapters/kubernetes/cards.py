@@ -1,0 +1,247 @@
+"""Devices of nodes as the cluster's plug-ins describe them, and which of them pods hold.
+
+Sources: the labels of NVIDIA's feature discovery; the registers of Volcano's and HAMi's device
+plug-ins; KAI's reservation pods and group labels.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec.structs import replace
+
+from ...models import Amounts, Device, DeviceShare, Node
+from ...models.devices import GPU
+from ..paths import below
+from .faults import Ledger
+from .meta import Thing
+
+if TYPE_CHECKING:
+    from .pods import Candidate
+
+_MEMORY = "nvidia.com/gpu.memory"
+_MIG, _REPLICAS = "nvidia.com/mig.strategy", "nvidia.com/gpu.replicas"
+_VOLCANO, _HAMI = "volcano.sh/node-vgpu-register", "hami.io/node-nvidia-register"
+_UNHEALTHY = "volcano.sh/gpu-unhealthy-ids"
+_CARD_MEMORY, _CARDS = "volcano.sh/gpu-memory", "volcano.sh/gpu-number"
+_ALLOCATED = ("volcano.sh/vgpu-ids-new", "hami.io/vgpu-devices-allocated")
+_GROUP, _GROUPS = "runai-gpu-group", "runai-gpu-group/"
+_RESERVED_INDEX = "run.ai/reserve_for_gpu_index"
+_RESERVATIONS = "kai-resource-reservation"
+
+
+class Described(NamedTuple):
+    """A node's devices, how they are handed out, and what it offers besides."""
+
+    devices: tuple[Device, ...]
+    hands_out: tuple[str, ...]
+    offers: Mapping[str, int]
+
+
+class Cards:
+    """The devices of all nodes, read once somebody asks for a share of one."""
+
+    def __init__(self, nodes: Iterable[tuple[Thing, Node]], ledger: Ledger) -> None:
+        self._nodes = list(nodes)
+        self._ledger = ledger
+        self._group_index: dict[tuple[str, str], int] = {}
+
+    @cached_property
+    def by_node(self) -> Mapping[str, Described]:
+        plain: dict[object, Described] = {}
+        return {n.name: self._described(t, n, plain) for t, n in self._nodes}
+
+    @cached_property
+    def least_mib(self) -> int:
+        """The memory of the smallest device; 0 where no node says it."""
+        known = (x.memory_mib for d in self.by_node.values() for x in d.devices)
+        return min((m for m in known if m), default=0)
+
+    def nodes(self, asked: bool) -> list[Node]:
+        """Return the nodes, with their devices where somebody asks for shares of some."""
+        if not asked:
+            return [n for _, n in self._nodes]
+        out = []
+        for _, n in self._nodes:
+            found = self.by_node[n.name]
+            if found.devices:
+                offers = Amounts({**n.allocatable, **found.offers})
+                n = replace(n, devices=found.devices, hands_out=found.hands_out, allocatable=offers)
+            out.append(n)
+        return out
+
+    def _described(self, thing: Thing, node: Node, plain: dict[object, Described]) -> Described:
+        for key, way, read in (
+            (_VOLCANO, ("volcano",), _volcano_register),
+            (_HAMI, ("hami", "whole"), _hami_register),
+        ):
+            if key not in thing.annotations:
+                continue
+            try:
+                devices = tuple(read(thing.annotations[key]))
+            except (ValueError, TypeError, AttributeError):
+                self._ledger.warn(
+                    thing.title, below("metadata.annotations", key),
+                    "cannot be read, so its devices take no shares; restart the device plug-in",
+                )  # fmt: skip
+                return Described((), (), {})
+            healthy = [d for d in devices if d.healthy]
+            offers = {GPU: 1000 * len(healthy)}
+            if way[0] == "hami":
+                offers["nvidia.com/gpumem"] = 1000 * sum(d.memory_mib for d in healthy)
+                offers["nvidia.com/gpucores"] = 100_000 * len(healthy)
+            elif node.allocatable[GPU]:
+                way, offers = (*way, "whole"), {}
+            return Described(devices, way, offers)
+        if node.allocatable[_CARDS] and node.allocatable[_CARD_MEMORY]:
+            return _cards(thing, node)
+        same = (node.allocatable[GPU], *(node.labels.get(k) for k in (_MEMORY, _MIG, _REPLICAS)))
+        if same not in plain:
+            plain[same] = _plain(node)
+        return plain[same]
+
+    # Who holds what
+
+    def note_groups(self, candidates: Iterable["Candidate"]) -> list["Candidate"]:
+        """Number the groups of shares that KAI marks; return all pods as they count.
+
+        A reservation pod stands for the device that its group shares: with the group's pods there
+        it asks for nothing itself.
+        """
+        pods = list(candidates)
+        members: set[tuple[str, str]] = set()
+        fixed: dict[tuple[str, str], int] = {}
+        for c in pods:
+            node = c.body.node_name
+            if not node or c.finished or node not in self.by_node:
+                continue
+            for g in groups_of(c.thing):
+                if c.spec.share is not None:
+                    members.add((node, g))
+                elif _is_reservation(c.thing):
+                    index = c.thing.annotations.get(_RESERVED_INDEX, "")
+                    if index.isdigit() and int(index) < len(self.by_node[node].devices):
+                        fixed[node, g] = int(index)
+        self._group_index = dict(fixed)
+        for node, g in sorted(members - fixed.keys()):
+            there = {i for (n, _), i in self._group_index.items() if n == node}
+            there |= {
+                i for c in pods if c.body.node_name == node for i in _indexes(c.thing.annotations)
+            }
+            free = [i for i in range(len(self.by_node[node].devices)) if i not in there]
+            if free:
+                self._group_index[node, g] = free[0]
+        for c in pods:
+            reserved = {(c.body.node_name, g) for g in groups_of(c.thing)}
+            if _is_reservation(c.thing) and reserved & members and GPU in c.spec.requests:
+                rest = {r: v for r, v in c.spec.requests.items() if r != GPU}
+                c.spec = replace(c.spec, requests=Amounts(rest))
+        return pods
+
+    def held(
+        self, thing: Thing, node: str, share: DeviceShare | None, whole: int
+    ) -> tuple[int, ...]:
+        """Return the indexes of the devices that a running pod holds; () where nothing says it."""
+        there = self.by_node.get(node)
+        if there is None or not there.devices:
+            return ()
+        wanted = share.devices if share is not None else whole
+        found = set(_indexes(thing.annotations))
+        found |= {
+            i for g in groups_of(thing) if (i := self._group_index.get((node, g))) is not None
+        }
+        by_uuid = {d.uuid: i for i, d in enumerate(there.devices) if d.uuid}
+        for key in _ALLOCATED:
+            uuids = _allocated(thing.annotations.get(key, ""))
+            found |= {by_uuid[u] for u in uuids if u in by_uuid}
+        if len(found) == wanted and all(i < len(there.devices) for i in found):
+            return tuple(sorted(found))
+        if found:
+            self._ledger.warn(
+                thing.title, "metadata.annotations",
+                f"names {len(found)} devices of node {node} and holds {wanted}, so they do not "
+                "count; any devices may be its own",
+            )  # fmt: skip
+        return ()
+
+
+def groups_of(thing: Thing) -> Iterator[str]:
+    """Yield KAI's names of the devices that a pod shares."""
+    for key, value in thing.labels.items():
+        if key == _GROUP and value:
+            yield value
+        elif key.startswith(_GROUPS):
+            yield key.removeprefix(_GROUPS)
+
+
+def _is_reservation(thing: Thing) -> bool:
+    return thing.namespace == _RESERVATIONS or _RESERVED_INDEX in thing.annotations
+
+
+def names_devices(thing: Thing) -> bool:
+    """Say whether the pod bears a mark of the devices that it holds."""
+    return bool(_indexes(thing.annotations)) or any(k in thing.annotations for k in _ALLOCATED)
+
+
+def _indexes(notes: Mapping[str, str]) -> tuple[int, ...]:
+    """Return the device indexes of an annotation ``gpu-index``, under whatever prefix."""
+    for key, value in notes.items():
+        if key == "gpu-index" or key.endswith("/gpu-index"):
+            words = [w.strip() for w in value.split(",")]
+            if all(w.isascii() and w.isdigit() and len(w) <= 4 for w in words):
+                return tuple(int(w) for w in words)
+    return ()
+
+
+def _allocated(text: str) -> Iterator[str]:
+    """Yield uuids: containers by ``;``, devices by ``:``, fields by ``,``; a MIG slice as its card."""
+    for device in text.replace(";", ":").split(":"):
+        uuid = device.split(",")[0].strip()
+        if uuid:
+            yield uuid.partition("[")[0]
+
+
+def _volcano_register(text: str) -> Iterator[Device]:
+    for row in filter(None, (r.strip() for r in text.split(":"))):
+        uuid, slots, mib, model, healthy, *mode = row.split(",")
+        yield Device(
+            int(mib), int(slots), healthy.lower() == "true", model, uuid,
+            mode[0] if mode and mode[0] else "hami-core",
+        )  # fmt: skip
+
+
+def _hami_register(text: str) -> Iterator[Device]:
+    if text.lstrip().startswith("["):
+        rows: list[dict[str, Any]] = json.loads(text)
+        for r in rows:
+            yield Device(
+                int(r["devmem"]), int(r.get("count", 0)), bool(r.get("health", True)),
+                str(r.get("type", "")), str(r["id"]), str(r.get("mode", "")),
+            )  # fmt: skip
+        return
+    for row in filter(None, (r.strip() for r in text.split(":"))):
+        uuid, slots, mib, _, model, _, healthy, *rest = row.split(",")
+        mode = rest[1] if len(rest) > 1 else ""
+        yield Device(int(mib), int(slots), healthy.lower() == "true", model, uuid, mode)
+
+
+def _cards(thing: Thing, node: Node) -> Described:
+    n = node.allocatable[_CARDS] // 1000
+    mib = node.allocatable[_CARD_MEMORY] // 1000 // max(1, n)
+    bad = set(thing.annotations.get(_UNHEALTHY, "").replace(" ", "").split(","))
+    devices = tuple(Device(mib, healthy=str(i) not in bad) for i in range(n))
+    offers = {} if node.allocatable[GPU] else {GPU: 1000 * n}
+    ways = ("gpushare", "whole") if node.allocatable[GPU] else ("gpushare",)
+    return Described(devices, ways, offers)
+
+
+def _plain(node: Node) -> Described:
+    n = node.allocatable[GPU] // 1000
+    written = node.labels.get(_MEMORY, "")
+    mib = int(written) if written.isascii() and written.isdigit() and len(written) <= 9 else 0
+    ways: tuple[str, ...] = ("whole",)
+    replicated = node.labels.get(_REPLICAS, "1") not in ("", "0", "1")
+    if node.labels.get(_MIG) not in ("single", "mixed") and not replicated:
+        ways = ("reservation", "whole")
+    return Described((Device(mib),) * n, ways, {})

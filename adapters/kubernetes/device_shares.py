@@ -1,0 +1,198 @@
+"""Shares of devices that pods ask for, in the words of KAI, Volcano and HAMi.
+
+A share is charged as the largest of its memory, core and fraction part, in thousandths of
+``nvidia.com/gpu`` for each device, rounded down; of memory, its part of the smallest device in the
+cluster.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from msgspec.structs import replace
+
+from ...models import Amounts, DeviceShare, PodSpec
+from ...models.devices import GPU, WHOLE_PPM
+from ..paths import below
+from .cards import Cards
+from .faults import Faults, Ledger
+from .meta import Thing
+
+FRACTION, MEMORY, NUMBER = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"
+_MODES = ("volcano.sh/vgpu-mode", "nvidia.com/vgpu-mode")
+_MODELS, _NOT_MODELS = "nvidia.com/use-gputype", "nvidia.com/nouse-gputype"
+_UUIDS = ("volcano.sh/vgpu-use-gpuuuid", "nvidia.com/use-gpuuuid")
+_NOT_UUIDS = ("volcano.sh/vgpu-nouse-gpuuuid", "nvidia.com/nouse-gpuuuid")
+ANNOTATIONS = frozenset(
+    (FRACTION, MEMORY, NUMBER, *_MODES, _MODELS, _NOT_MODELS, *_UUIDS, *_NOT_UUIDS)
+)
+"""Annotations that say something of a share."""
+VOLCANO = "volcano.sh/vgpu-"
+GPUSHARE = ("volcano.sh/gpu-memory", "volcano.sh/gpu-number")
+HAMI = ("nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores")
+_RESOURCES = frozenset(
+    (
+        *HAMI, *GPUSHARE,
+        *(VOLCANO + x for x in ("number", "memory", "memory-percentage", "cores")),
+    )
+)  # fmt: skip
+_MOST_DEVICES = 64
+_LARGEST_MIB = 1 << 30
+
+
+def says_something(thing: Thing) -> tuple[str | None, ...]:
+    """Return what the pod's annotations say of a share; () where they say nothing."""
+    notes = thing.annotations
+    if notes.keys().isdisjoint(ANNOTATIONS):
+        return ()
+    return tuple(notes.get(k) for k in sorted(ANNOTATIONS))
+
+
+def with_share(spec: PodSpec, thing: Thing, cards: Cards, faults: Faults) -> PodSpec:
+    """Return the spec with the share that the pod asks for and its charge; else as it is."""
+    notes, asks = thing.annotations, spec.requests
+    if (FRACTION in notes or MEMORY in notes) and GPU not in asks:
+        share = _reservation(notes, faults)
+    elif _RESOURCES.isdisjoint(asks):
+        return spec
+    elif any(r.startswith(VOLCANO) for r in asks):
+        share = _volcano(asks, notes)
+    elif any(r in asks for r in GPUSHARE):
+        share = _gpushare(asks)
+    else:
+        share = _hami(asks, notes)
+    if share is None:
+        return spec
+    return replace(spec, share=share, requests=_charged(asks, share, cards.least_mib))
+
+
+def warn_of_notes(spec: PodSpec, thing: Thing, ledger: Ledger) -> None:
+    """Say which notes of a pod look like a share and count for nothing."""
+    for key in thing.annotations.keys() & _RESOURCES:
+        ledger.warn(
+            thing.title, below("metadata.annotations", key),
+            "is the name of a resource and counts for nothing as an annotation; put it under "
+            "resources.limits of the container",
+        )  # fmt: skip
+    if spec.share is None and GPU in spec.requests:
+        for key in thing.annotations.keys() & {FRACTION, MEMORY}:
+            ledger.warn(
+                thing.title, below("metadata.annotations", key),
+                f"counts for nothing beside a request of whole {GPU}; leave one of them out",
+            )  # fmt: skip
+
+
+def _charged(asks: Amounts, share: DeviceShare, least_mib: int) -> Amounts:
+    part = share.memory_mib * 1000 // least_mib if least_mib else 1000 * bool(share.memory_mib)
+    each = min(1000, max(1, part, share.memory_ppm // 1000, share.cores_percent * 10))
+    out = {r: v for r, v in asks.items() if not r.endswith("-percentage")}
+    out.pop("nvidia.com/priority", None)
+    if share.by == "hami":
+        for r in ("nvidia.com/gpumem", "nvidia.com/gpucores"):
+            if r in out:
+                out[r] *= share.devices
+    return Amounts({**out, GPU: each * share.devices})
+
+
+def _reservation(notes: Mapping[str, str], faults: Faults) -> DeviceShare | None:
+    before = len(faults.found)
+    if FRACTION in notes and MEMORY in notes:
+        faults.add(
+            below("metadata.annotations", MEMORY),
+            f"stands beside {FRACTION}; leave one of them out",
+        )
+    ppm = _fraction_ppm(notes[FRACTION], faults) if FRACTION in notes else 0
+    mib = _number(notes, MEMORY, _LARGEST_MIB, faults) if MEMORY in notes else 0
+    number = _number(notes, NUMBER, _MOST_DEVICES, faults) if NUMBER in notes else 1
+    if len(faults.found) > before:
+        return None
+    return DeviceShare("reservation", number, mib, ppm)
+
+
+def _fraction_ppm(written: str, faults: Faults) -> int:
+    try:
+        part = Fraction(written) if len(written) <= 20 and "/" not in written else Fraction(0)
+    except (ValueError, ZeroDivisionError):
+        part = Fraction(0)
+    if not 0 < part <= 1:
+        faults.add(
+            below("metadata.annotations", FRACTION),
+            f"{written[:40]!r} is no part of a device; write a number above 0 and up to 1, "
+            'such as "0.5"',
+        )
+        return 0
+    return -int(-part * WHOLE_PPM // 1)
+
+
+def _number(notes: Mapping[str, str], key: str, most: int, faults: Faults) -> int:
+    written = notes[key]
+    short = written.isascii() and written.isdigit() and len(written) <= 12
+    if not short or not 1 <= int(written) <= most:
+        what = "MiB of device memory" if key == MEMORY else "devices"
+        faults.add(
+            below("metadata.annotations", key),
+            f"{written[:40]!r} is no number of {what}; write a whole number from 1 to {most}",
+        )
+        return 0
+    return int(written)
+
+
+def _whole(asks: Amounts, resource: str) -> int:
+    """Return how many of it are asked for; device resources come in whole numbers."""
+    return -(-asks[resource] // 1000)
+
+
+def _volcano(asks: Amounts, notes: Mapping[str, str]) -> DeviceShare:
+    mib, percent = _whole(asks, VOLCANO + "memory"), _whole(asks, VOLCANO + "memory-percentage")
+    if not mib and not percent:
+        percent = 100
+    return DeviceShare(
+        "volcano",
+        max(1, _whole(asks, VOLCANO + "number")),
+        mib,
+        min(100, percent) * WHOLE_PPM // 100,
+        min(100, _whole(asks, VOLCANO + "cores")),
+        _first(notes, _MODES) or "hami-core",
+        *_choice(notes),
+    )
+
+
+def _hami(asks: Amounts, notes: Mapping[str, str]) -> DeviceShare:
+    mib, percent = _whole(asks, HAMI[0]), _whole(asks, HAMI[1])
+    if not mib and not percent:
+        percent = 100
+    return DeviceShare(
+        "hami",
+        max(1, _whole(asks, GPU)),
+        mib,
+        min(100, percent) * WHOLE_PPM // 100,
+        min(100, _whole(asks, HAMI[2])),
+        _first(notes, _MODES),
+        *_choice(notes),
+    )
+
+
+def _gpushare(asks: Amounts) -> DeviceShare:
+    mib, cards = _whole(asks, GPUSHARE[0]), _whole(asks, GPUSHARE[1])
+    if cards:
+        return DeviceShare("gpushare", cards, mib, WHOLE_PPM)
+    return DeviceShare("gpushare", 1, mib)
+
+
+def _first(notes: Mapping[str, str], keys: tuple[str, ...]) -> str:
+    return next((notes[k] for k in keys if k in notes), "")
+
+
+def _choice(
+    notes: Mapping[str, str],
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return which models and devices the pod wants, and which it does not."""
+
+    def words(text: str) -> tuple[str, ...]:
+        return tuple(sorted({w.strip() for w in text.split(",") if w.strip()}))
+
+    return (
+        words(notes.get(_MODELS, "").lower()),
+        words(notes.get(_NOT_MODELS, "").lower()),
+        words(_first(notes, _UUIDS)),
+        words(_first(notes, _NOT_UUIDS)),
+    )

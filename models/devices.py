@@ -1,0 +1,56 @@
+"""Devices of a node, one by one, and shares of them that pods ask for."""
+
+from .value import Value
+
+GPU = "nvidia.com/gpu"
+"""The resource whose devices can be shared."""
+WHOLE_PPM = 1_000_000
+
+
+class Device(Value, frozen=True):
+    """One device as its node describes it; equal devices are equal values but for the uuid."""
+
+    memory_mib: int = 0
+    """0: the node does not say it."""
+    slots: int = 0
+    """How many shares it takes at most; 0: any number."""
+    healthy: bool = True
+    model: str = ""
+    uuid: str = ""
+    mode: str = ""
+    """How its plug-in divides it: hami-core, mig or mps; "" where nothing says it."""
+
+
+class DeviceShare(Value, frozen=True):
+    """A part of each of some distinct devices; what is not stated is 0."""
+
+    by: str = "reservation"
+    """Whose protocol makes it true on a node: reservation, volcano, gpushare or hami."""
+    devices: int = 1
+    """How many distinct devices of one node."""
+    memory_mib: int = 0
+    """Device memory, on each."""
+    memory_ppm: int = 0
+    """Part of each device's memory, in millionths."""
+    cores_percent: int = 0
+    """Part of each device's cores."""
+    mode: str = ""
+    """The mode that the devices must have; "": any."""
+    models: tuple[str, ...] = ()
+    """Words one of which must be in the model's name."""
+    not_models: tuple[str, ...] = ()
+    uuids: tuple[str, ...] = ()
+    not_uuids: tuple[str, ...] = ()
+
+    def bears(self, device: Device) -> bool:
+        """Say whether the share could ever be on the device, were that idle."""
+        model = device.model.lower()
+        return (
+            device.healthy
+            and (not self.mode or not device.mode or self.mode == device.mode)
+            and (not self.models or any(m in model for m in self.models))
+            and not any(m in model for m in self.not_models)
+            and (not self.uuids or device.uuid in self.uuids)
+            and device.uuid not in self.not_uuids
+            and (not self.memory_mib or self.memory_mib <= device.memory_mib)
+        )

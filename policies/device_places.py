@@ -1,0 +1,140 @@
+"""Which devices the pods of a plan get: found once for an outcome, the same each time."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from ..models import Pod, PodKey, PodState
+from .device_packing import Devices, fits, size_of, uses_devices, whole_devices
+from .outcome import Outcome
+from .scene import Scene
+
+
+@dataclass
+class DevicePlaces:
+    """Devices of the pods that start; of whole devices they are advice, the kubelet picks."""
+
+    shares: dict[PodKey, tuple[int, ...]] = field(default_factory=dict)
+    whole: dict[PodKey, tuple[int, ...]] = field(default_factory=dict)
+
+
+def new_users(outcome: Outcome) -> Mapping[int, list[Pod]]:
+    """Return the starting pods that use devices, by node, of nodes whose devices are known."""
+    out: dict[int, list[Pod]] = {}
+    nodes = outcome.scene.nodes
+    for p, i in outcome.new_pods:
+        if nodes[i].devices and uses_devices(p):
+            out.setdefault(i, []).append(p)
+    return out
+
+
+def users_by_node(scene: Scene) -> Mapping[int, list[Pod]]:
+    """Return the pods that hold devices now, by node: running, terminating and reserved."""
+    if scene not in _USERS:
+        out: dict[int, list[Pod]] = {}
+        for p, i in (*scene.holders, *scene.reserved):
+            if scene.nodes[i].devices and uses_devices(p):
+                out.setdefault(i, []).append(p)
+        _USERS[scene] = out
+    return _USERS[scene]
+
+
+_USERS: WeakKeyDictionary[Scene, Mapping[int, list[Pod]]] = WeakKeyDictionary()
+
+
+def leaves(outcome: Outcome, pod: Pod) -> bool:
+    return pod.state is PodState.TERMINATING or pod.key in outcome.evicted
+
+
+def kept_on(outcome: Outcome, node: int) -> Devices:
+    """Return the node's devices with all that stays."""
+    here = users_by_node(outcome.scene).get(node, ())
+    return Devices.of(outcome.scene.nodes[node], [p for p in here if not leaves(outcome, p)])
+
+
+def leaving_on(outcome: Outcome, node: int) -> list[Pod]:
+    return [p for p in users_by_node(outcome.scene).get(node, ()) if leaves(outcome, p)]
+
+
+def found_devices(outcome: Outcome) -> DevicePlaces:
+    """Find the devices of all that starts; best without those that somebody still has to leave."""
+    out = DevicePlaces()
+    for i, pods in sorted(new_users(outcome).items()):
+        pods = sorted(pods, key=lambda p: p.key)
+        kept = kept_on(outcome, i)
+        found: Mapping[int, tuple[int, ...]] | None = None
+        states = [kept]
+        if leaving := leaving_on(outcome, i):
+            beside = kept.copy()
+            for p in leaving:
+                beside.add(p)
+            states.insert(0, beside)
+        for state in states:
+            found = state.find(pods, fewest=True) or state.find(pods)
+            if found is not None:
+                break
+        if found is None:
+            continue
+        first = len(state.floating)
+        held = {d for at in found.values() for d in at}
+        held |= {d for d, n in enumerate(kept.shares) if n}
+        for k, p in enumerate(pods, first):
+            if p.spec.share is not None:
+                out.shares[p.key] = found[k]
+        _advise(kept, held, pods, out.whole)
+    return out
+
+
+def _advise(
+    kept: Devices, held: set[int], pods: Iterable[Pod], out: dict[PodKey, tuple[int, ...]]
+) -> None:
+    """Name whole devices that are left; where nobody says which are held, the last ones."""
+    unknown = kept.whole - sum(kept.taken)
+    free = [
+        d
+        for d, device in enumerate(kept.node.devices)
+        if device.healthy and d not in held and not kept.taken[d]
+    ][unknown:]
+    for p in pods:
+        n = whole_devices(p)
+        if n and len(free) >= n:
+            out[p.key] = tuple(free[:n])
+            free = free[n:]
+
+
+class DevicesNow:
+    """The devices while what leaves is still there: which starting pods can be bound at once."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+        self._of: dict[int, Devices] = {}
+
+    def take(self, pods: Iterable[Pod]) -> bool:
+        """Let the pods take the devices that they were given, all of them or none."""
+        outcome, scene = self._outcome, self._outcome.scene
+        changed: dict[int, Devices] = {}
+        for p in pods:
+            i = scene.index[outcome.places[p.key]]
+            if not scene.nodes[i].devices or not uses_devices(p) or not leaving_on(outcome, i):
+                continue
+            state = changed.get(i) or self._state(i).copy()
+            changed[i] = state
+            at = outcome.devices.get(p.key, ())
+            share = p.spec.share
+            if share is not None and not all(
+                fits(size_of(share, state.node.devices[d]), state.room[d]) for d in at
+            ):
+                return False
+            state.add(p, at=at)
+        if not all(state.holds() for state in changed.values()):
+            return False
+        self._of |= changed
+        return True
+
+    def _state(self, node: int) -> Devices:
+        if node not in self._of:
+            state = kept_on(self._outcome, node)
+            for p in leaving_on(self._outcome, node):
+                state.add(p)
+            self._of[node] = state
+        return self._of[node]

@@ -1,0 +1,241 @@
+"""The rule of devices, told to the solver: counts of shares per device, nodes with shares only.
+
+For each class (one node) where a share stands or could come: y[s, d] pods of shape s use device d;
+a share on k distinct devices counts on k, at most once per device and pod. Equal devices are
+ordered by their load. Whole devices are counted against those that shares open.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..models import Device, DeviceShare, Pod
+from .device_packing import Devices, Room, fits, room_of, size_of, uses_devices, whole_devices
+
+if TYPE_CHECKING:
+    from .board import Board, NodeClass, Shape, Term, Unit, Var
+
+MEASURES = ("memory", "cores", "shares")
+
+
+@dataclass
+class _Node:
+    """One node on the board: what stays, what may leave, what may come."""
+
+    cls: "NodeClass"
+    state: Devices
+    """Devices with all that nobody can evict."""
+    shares: "list[tuple[Shape, Var]]"
+    whole: "list[tuple[int, Var]]"
+    """Whole devices each pod of a shape asks for, and the shape's variable."""
+    units: "list[Unit]"
+    on: "list[list[tuple[DeviceShare, Var]]]" = field(default_factory=list)
+    """By device, the shares that may be on it and how many are."""
+
+
+def tell_devices(board: "Board", rule: str) -> None:
+    """Add the rows of every class where devices are shared."""
+    for cls in board.classes:
+        node = _node(board, cls)
+        if node is not None:
+            _tell(board, rule, node)
+
+
+def _node(board: "Board", cls: "NodeClass") -> _Node | None:
+    """Return the node of a class, if shares matter there."""
+    scene = board.scene
+    node = scene.nodes[cls.nodes[0]]
+    if not node.devices:
+        return None
+    shares = [(s, x) for s, x in board.on(cls) if s.sample.spec.share is not None]
+    whole = [(n, x) for s, x in board.on(cls) if (n := whole_devices(s.sample))]
+    units = [u for u in board.units_on(cls) if uses_devices(u.sample)]
+    leaving = {p.key for u in units for p in u.pods}
+    here = [p for p, i in board.world.present if i == cls.nodes[0] and uses_devices(p)]
+    shared = any(p.spec.share is not None for p in here)
+    wide = bool((scene.room_now[cls.nodes[0]] > scene.allocatable[cls.nodes[0]]).any())
+    if not (shares or (whole and (shared or wide))):
+        return None
+    state = Devices.of(node, [p for p in here if p.key not in leaving])
+    return _Node(cls, state, shares, whole, units)
+
+
+def _tell(board: "Board", rule: str, n: _Node) -> None:
+    label = n.cls.label
+    everything = n.state.copy()
+    for u in n.units:
+        for p in u.pods:
+            everything.add(p)
+    # Where what stands has no place together already, that matters only once something comes.
+    given: list[Var] = []
+    if not everything.holds():
+        used = board.flag(("devices used", n.cls.index))
+        for x in [x for _, x in n.shares] + [x for _, x in n.whole]:
+            board.at_most([(1, x), (-board.upper(x), used)], 0, rule, label)
+        given = [used]
+    n.on = [[] for _ in n.state.node.devices]
+    for k, (s, x) in enumerate(n.shares):
+        share = s.sample.spec.share
+        assert share is not None
+        _spread(board, rule, n, share, x, ("shape on device", s.index, k))
+    for k, (pod, _) in enumerate(n.state.floating):
+        _stay(board, rule, n, pod, 1, None, ("share on device", n.cls.index, k), given)
+    for u in n.units:
+        if u.sample.spec.share is not None and not u.sample.devices:
+            lost = board.lost(u)
+            _stay(board, rule, n, u.sample, len(u.pods), lost, ("unit on device", u.index), given)
+    opened = _opened(board, rule, n, given) if _whole_matters(n) else []
+    if opened:
+        _whole(board, rule, n, opened, given)
+    for d in range(len(n.on)):
+        _room(board, rule, n, d, given)
+    _order(board, rule, n, opened)
+
+
+def _whole_matters(n: _Node) -> bool:
+    units = any(whole_devices(u.sample) for u in n.units)
+    return bool(n.whole or n.state.whole or units)
+
+
+def _bears(n: _Node, share: DeviceShare, d: int) -> bool:
+    device = n.state.node.devices[d]
+    return (
+        share.bears(device)
+        and not n.state.taken[d]
+        and fits(size_of(share, device), room_of(device))
+    )
+
+
+def _spread(
+    board: "Board", rule: str, n: _Node, share: DeviceShare, x: "Var", name: tuple[object, ...]
+) -> None:
+    """Say on which devices the pods of a shape are: Σ over devices = devices of each · pods."""
+    top = board.upper(x)
+    terms: list[Term] = []
+    for d in range(len(n.on)):
+        if _bears(n, share, d):
+            y = board.integer(0, top, (*name, n.cls.index, d)).var
+            n.on[d].append((share, y))
+            terms.append((1, y))
+            if share.devices > 1:
+                board.at_most([(1, y), (-1, x)], 0, rule, n.cls.label)
+    board.equal([*terms, (-share.devices, x)], 0, rule, n.cls.label)
+
+
+def _stay(
+    board: "Board",
+    rule: str,
+    n: _Node,
+    pod: Pod,
+    pods: int,
+    lost: "Var | None",
+    name: tuple[object, ...],
+    given: "list[Var]",
+) -> None:
+    """Give running shares a place that nobody says where they are, as far as they stay."""
+    share = pod.spec.share
+    assert share is not None
+    terms: list[Term] = []
+    freed: list[Term] = [] if lost is None else [(-1, lost)]
+    for d in range(len(n.on)):
+        if _bears(n, share, d):
+            y = board.integer(0, pods, (*name, d)).var
+            n.on[d].append((share, y))
+            terms.append((-1, y))
+            if share.devices > 1:
+                back = [(1, v) for _, v in freed]
+                board.at_most([(1, y), *back], pods, rule, n.cls.label, given)
+    back = [(-share.devices, v) for _, v in freed]
+    board.at_most([*terms, *back], -share.devices * pods, rule, n.cls.label, given)
+
+
+def _known(n: _Node, d: int) -> "list[Unit]":
+    """Return the units that say that they are on the device."""
+    return [u for u in n.units if d in u.sample.devices]
+
+
+def _opened(board: "Board", rule: str, n: _Node, given: "list[Var]") -> "list[Var]":
+    """Return, by device, a 0-1 variable that is 1 where any share is on it."""
+    out = []
+    for d in range(len(n.on)):
+        flag = board.integer(int(n.state.shares[d] > 0), 1, ("device in use", n.cls.index, d)).var
+        for _, y in n.on[d]:
+            board.at_most([(1, y), (-board.upper(y), flag)], 0, rule, n.cls.label)
+        for u in _known(n, d):
+            k = len(u.pods)
+            if u.sample.spec.share is not None:
+                board.at_most([(-k, flag), (-1, board.lost(u))], -k, rule, n.cls.label)
+            else:
+                # Whole devices in use: a share comes once they are left.
+                board.at_most([(k, flag), (-1, board.lost(u))], 0, rule, n.cls.label, given)
+        out.append(flag)
+    return out
+
+
+def _whole(board: "Board", rule: str, n: _Node, opened: "list[Var]", given: "list[Var]") -> None:
+    """Whole devices and devices in use by shares are no more than there are."""
+    there = sum(d.healthy for d in n.state.node.devices)
+    terms: list[Term] = [(1, f) for f in opened]
+    terms += n.whole
+    standing = n.state.whole
+    for u in n.units:
+        k = whole_devices(u.sample)
+        if k:
+            standing += k * len(u.pods)
+            terms.append((-k, board.lost(u)))
+    board.at_most(terms, there - standing, rule, f"{n.cls.label} devices", given)
+
+
+def _room(board: "Board", rule: str, n: _Node, d: int, given: "list[Var]") -> None:
+    """On each device Σ of shares ≤ what is left on it and what is freed."""
+    device = n.state.node.devices[d]
+    if not n.on[d]:
+        return
+    back: list[tuple[Room, Unit]] = []
+    room = n.state.room[d]
+    for u in _known(n, d):
+        share = u.sample.spec.share
+        if share is not None:
+            a, b, c = size = size_of(share, device)
+            k = len(u.pods)
+            room = (room[0] - k * a, room[1] - k * b, room[2] - k * c)
+            back.append((size, u))
+    conditions = list(given)
+    if min(room) < 0:
+        # Overfull as it stands: nothing has to go, but what comes has to fit.
+        comes = board.flag(("device taken", n.cls.index, d))
+        for _, y in n.on[d]:
+            board.at_most([(1, y), (-board.upper(y), comes)], 0, rule, n.cls.label)
+        conditions.append(comes)
+    for m, name in enumerate(MEASURES):
+        terms: list[Term] = [(size_of(s, device)[m], y) for s, y in n.on[d]]
+        freed: list[Term] = [(-size[m], board.lost(u)) for size, u in back]
+        board.at_most(
+            [*terms, *freed], room[m], rule, f"{n.cls.label} device {d} {name}", conditions
+        )
+
+
+def _order(board: "Board", rule: str, n: _Node, opened: "list[Var]") -> None:
+    """Order equal devices on which nothing stands: the fuller one comes first."""
+    for a, b in zip(range(len(n.on)), range(1, len(n.on)), strict=False):
+        if not (_idle(n, a) and _idle(n, b) and _alike(n, a, b)):
+            continue
+        device = n.state.node.devices[a]
+        more: list[Term] = [(-_weight(s, device), y) for s, y in n.on[a]]
+        less: list[Term] = [(_weight(s, device), y) for s, y in n.on[b]]
+        board.at_most([*less, *more], 0, rule, f"{n.cls.label} order")
+        if opened:
+            board.at_most([(1, opened[b]), (-1, opened[a])], 0, rule, f"{n.cls.label} order")
+
+
+def _weight(share: DeviceShare, device: Device) -> int:
+    return max(1, size_of(share, device)[0] // (max(1, device.memory_mib) * 1000))
+
+
+def _idle(n: _Node, d: int) -> bool:
+    return not n.state.shares[d] and not n.state.taken[d] and not _known(n, d)
+
+
+def _alike(n: _Node, a: int, b: int) -> bool:
+    x, y = n.state.node.devices[a], n.state.node.devices[b]
+    same = (x.memory_mib, x.slots, x.healthy) == (y.memory_mib, y.slots, y.healthy)
+    return same and [s for s, _ in n.on[a]] == [s for s, _ in n.on[b]]
