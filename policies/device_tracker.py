@@ -11,7 +11,7 @@ from .tracker import Mask, World
 
 
 class DeviceTracker:
-    """The state of every node with devices; what comes floats, so that it finds a place together."""
+    """The state of every node with devices; what comes floats: it finds a place together."""
 
     def __init__(self, world: World) -> None:
         self._size = len(world.nodes)

@@ -195,7 +195,7 @@ def _indexes(notes: Mapping[str, str]) -> tuple[int, ...]:
 
 
 def _allocated(text: str) -> Iterator[str]:
-    """Yield uuids: containers by ``;``, devices by ``:``, fields by ``,``; a MIG slice as its card."""
+    """Yield uuids: containers by ``;``, devices by ``:``, fields by ``,``; of a slice its card."""
     for device in text.replace(";", ":").split(":"):
         uuid = device.split(",")[0].strip()
         if uuid:
