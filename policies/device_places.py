@@ -63,6 +63,7 @@ def found_devices(outcome: Outcome) -> DevicePlaces:
         pods = sorted(pods, key=lambda p: p.key)
         kept = kept_on(outcome, i)
         found: Mapping[int, tuple[int, ...]] | None = None
+        state = kept
         states = [kept]
         if leaving := leaving_on(outcome, i):
             beside = kept.copy()

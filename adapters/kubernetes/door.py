@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from msgspec.structs import replace
+
 from ...models import Node, Pod, PodKey, PodState, Snapshot, snapshot_of
 from ..files import Document
 from .body_queue import LocalQueueSpec
@@ -83,7 +85,7 @@ def _snapshot_from(documents: Iterable[Document], options: ReadOptions) -> Snaps
     members = Grouping([*drafts, *jobs.drafts], jobs.aliases, owners, ledger).place(pods)
     groups, ours = build(members, _queue_names(objects, world), owners, world)
     fixed = foreign_pods(pods, world)
-    nodes = world.cards.nodes(shares)
+    nodes = _nodes(objects, world, shares)
     _warn_of_missing_nodes([*ours, *fixed], {n.name for n in nodes}, ledger)
     _warn_if_none_is_ours(pods, bool(groups), options, ledger)
     things = {c.thing.key: c.thing for c in pods}
@@ -122,7 +124,7 @@ def _world(objects: Objects, options: ReadOptions, ledger: Ledger) -> World:
     declared = namespaces_of(objects.of("", "Namespace"))
     seen = {t.namespace for t in objects.of("", "Pod")}
     seen |= {t.namespace for t in objects.of("batch.volcano.sh", "Job")}
-    storage = Storage.of(objects, ledger)
+    nodes = ((t, n) for t in objects.of("", "Node") if (n := node_of(t, ledger)) is not None)
     return World(
         options=options,
         ledger=ledger,
@@ -130,16 +132,19 @@ def _world(objects: Objects, options: ReadOptions, ledger: Ledger) -> World:
         priorities=Priorities(objects.of("scheduling.k8s.io", "PriorityClass"), ledger),
         namespaces=declared,
         surroundings=surroundings_of(declared, seen),
-        cards=Cards(_nodes(objects, storage, ledger), ledger),
+        cards=Cards(nodes, ledger),
         defaults=defaults_of(objects.of("", "LimitRange"), ledger),
-        storage=storage,
+        storage=Storage.of(objects, ledger),
     )
 
 
-def _nodes(objects: Objects, storage: Storage, ledger: Ledger) -> list[tuple[Thing, Node]]:
-    drivers = node_drivers(objects, storage)
-    read = ((t, node_of(t, ledger, drivers.get(t.name))) for t in objects.of("", "Node"))
-    return [(t, n) for t, n in read if n is not None]
+def _nodes(objects: Objects, world: World, shares: bool) -> list[Node]:
+    """Return the nodes with what pods say about them: their devices, what is attached there."""
+    drivers = node_drivers(objects, world.storage)
+    return [
+        replace(n, drivers={**n.drivers, **of}) if (of := drivers.get(n.name)) else n
+        for n in world.cards.nodes(shares)
+    ]
 
 
 def _owners(objects: Objects) -> list[Thing]:

@@ -15,9 +15,7 @@ _ATTACHABLE = "attachable-volumes-csi-"
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-def node_of(
-    thing: Thing, ledger: Ledger, drivers: Mapping[str, int | None] | None = None
-) -> Node | None:
+def node_of(thing: Thing, ledger: Ledger) -> Node | None:
     """Return the node; None if it is bad (then rejected)."""
     body: NodeBody = thing.body
     spec, status = body.spec or NodeSpecBody(), body.status or NodeStatusBody()
@@ -42,7 +40,7 @@ def node_of(
         unschedulable=bool(spec.unschedulable),
         ready=_is_ready(status),
         created_s=thing.created_s or 0,
-        drivers={**_attachable(offered), **(drivers or {})},
+        drivers=_attachable(offered),
     )
 
 
