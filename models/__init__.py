@@ -10,6 +10,7 @@ from .names import GroupKey, NodeName, PodKey, QueueName
 from .namespace import Namespace, ResourceQuota
 from .node import Node, Taint
 from .notes import Reason, Rejected, Violation, Warned
+from .numa import AlignedAsk, Cell, CellShare, Numa, NumaPolicy, NumaScope
 from .plan import (
     Admission,
     Bind,
@@ -32,11 +33,14 @@ from .volume import Volume
 __all__ = [
     "UNLIMITED",
     "Admission",
+    "AlignedAsk",
     "Amounts",
     "ApportionError",
     "Bind",
     "Budget",
     "BugError",
+    "Cell",
+    "CellShare",
     "Config",
     "Device",
     "DeviceShare",
@@ -52,6 +56,9 @@ __all__ = [
     "NodeName",
     "NodeSelectorTerm",
     "Nomination",
+    "Numa",
+    "NumaPolicy",
+    "NumaScope",
     "Plan",
     "Pod",
     "PodKey",

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from .amounts import ZERO, Amounts
 from .devices import Device
 from .names import NodeName
+from .numa import Numa
 from .value import Value
 
 
@@ -37,6 +38,8 @@ class Node(Value, frozen=True):
     """Its devices by index; () where no pod asks for a share of one."""
     hands_out: tuple[str, ...] = ()
     """Ways in which a device gets to a pod here: ``whole``, and those of shares."""
+    numa: Numa | None = None
+    """None: it says nothing about its cells."""
 
     @property
     def takes_pods(self) -> bool:

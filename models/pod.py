@@ -6,6 +6,7 @@ from functools import cached_property
 
 from .amounts import Amounts
 from .names import GroupKey, NodeName, PodKey
+from .numa import CellShare
 from .podspec import PodSpec
 from .value import Value
 
@@ -57,6 +58,8 @@ class Pod(Value, frozen=True, dict=True):
     scheduler: str = ""
     devices: tuple[int, ...] = ()
     """Indexes of the devices that it holds on its node; () where nothing says it."""
+    cells: tuple[CellShare, ...] = ()
+    """NUMA cells that it holds, where somebody has said so."""
 
     def __post_init__(self) -> None:
         on_node = self.state in (PodState.RUNNING, PodState.TERMINATING)

@@ -5,6 +5,7 @@ from typing import Literal
 
 from .amounts import ZERO, Amounts
 from .devices import DeviceShare
+from .numa import AlignedAsk, NumaPolicy
 from .selector import LabelSelector, NodeSelectorTerm
 from .value import Value
 from .volume import Volume
@@ -87,6 +88,12 @@ class PodSpec(Value, frozen=True):
     volumes: tuple[Volume, ...] = ()
     share: DeviceShare | None = None
     """A part of one device or several; its charge is among the requests."""
+    aligned: tuple[AlignedAsk, ...] = ()
+    """What its containers ask of NUMA cells; read where some node says something about cells."""
+    numa_policy: NumaPolicy = "none"
+    """The policy that its node's kubelet must have; none: any."""
+    refused_by: tuple[str, ...] = ()
+    """Nodes whose kubelets have refused too many pods of its owner lately."""
 
     @property
     def best_effort(self) -> bool:

@@ -30,6 +30,7 @@ class NodeFeatures:
     drivers: frozenset[str] = frozenset()
     """CSI drivers of which it matters whether the node has them."""
     devices: bool = False
+    cells: bool = False
 
 
 @runtime_checkable

@@ -167,7 +167,8 @@ class Field:
 
 
 def is_tied(pod: Pod) -> bool:
-    return pod.spec.sees_pods or bool(pod.spec.host_ports or pod.spec.volumes)
+    spec = pod.spec
+    return spec.sees_pods or bool(spec.host_ports or spec.volumes or spec.aligned)
 
 
 def _minds_others(pod: Pod) -> bool:

@@ -18,6 +18,7 @@ from .gang import Gang
 from .goals import OPTIONAL
 from .host_ports import HostPorts
 from .node_rules import NodeAffinity, NodeState, Taints
+from .numa import NumaCells
 from .pod_affinity import PodAffinity
 from .preemption import Preemption
 from .queue_access import QueueAccess
@@ -44,6 +45,7 @@ BUILT_IN: tuple[Callable[..., Any], ...] = (
     AttachLimits,
     SharedClaims,
     Devices,
+    NumaCells,
 )
 ALWAYS_ON = frozenset({"capacity", "devices", "gang", "preemption", "budget", "queue"})
 """Rules that cannot be turned off: without them a plan could do harm."""

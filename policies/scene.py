@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +100,16 @@ class Scene:
         )
 
     @cached_property
+    def before(self) -> tuple[tuple[Pod, int], ...]:
+        """Everything that stands or is reserved before the plan."""
+        return (*self.holders, *self.reserved)
+
+    @cached_property
+    def memo(self) -> dict[str, Any]:
+        """What rules keep of what follows from nodes and ``before``."""
+        return {}
+
+    @cached_property
     def room_now(self) -> Matrix:
         """What is free at this moment, one row a node; may be negative."""
         room = self.allocatable + leeway(self.snapshot, self.ledger)
@@ -148,6 +159,7 @@ class Scene:
                     n.name if features.name else None,
                     tuple(d in n.drivers for d in sorted(features.drivers)),
                     (n.devices, n.hands_out) if features.devices else None,
+                    n.numa if features.cells else None,
                 )
                 if key not in seen:
                     seen[key] = len(samples)
@@ -194,4 +206,4 @@ class Scene:
             for p, i in (*self.holders, *self.reserved)
             if p.state is not PodState.TERMINATING and p.key not in gone
         ]
-        return World(self.nodes, present)
+        return World(self.nodes, present, self.before, self.memo)

@@ -17,9 +17,19 @@ Mask = NDArray[np.bool_]
 class World:
     """Nodes, and the pods on them at the start."""
 
-    def __init__(self, nodes: Sequence[Node], present: Iterable[tuple[Pod, int]]) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        present: Iterable[tuple[Pod, int]],
+        before: Sequence[tuple[Pod, int]] | None = None,
+        memo: dict[str, Any] | None = None,
+    ) -> None:
         self.nodes = nodes
         self.present = list(present)
+        self.before = tuple(self.present) if before is None else before
+        """Pods before the plan; those that are not present have left, or will."""
+        self.memo: dict[str, Any] = {} if memo is None else memo
+        """What follows from ``nodes`` and ``before`` alone, by rule."""
         self._domains: dict[str, tuple[NDArray[np.int64], list[str]]] = {}
 
     def domains(self, key: str) -> tuple[NDArray[np.int64], list[str]]:

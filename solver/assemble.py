@@ -23,6 +23,7 @@ from ..policies.cost import age_s, lost_work
 from ..policies.device_places import found_devices
 from ..policies.evictable import given_up, victim_priority
 from ..policies.limits import limits_of
+from ..policies.numa import turns
 from ..policies.outcome import Outcome
 from ..policies.rights import rights_of
 from ..policies.scene import Scene
@@ -58,13 +59,14 @@ def assemble(scene: Scene, answer: "Answer", clock: "Clock") -> Plan:
     gaps = [t.gap for t in tiers if t.name in WORK]
     known = [g for g in gaps if g is not None]
     gap = max(known) if len(known) == len(gaps) and known else None
+    order = turns(Outcome(scene, places, answer.decision.evicted, now))
     let_in, refused = admit(outcome)
     proven = answer.solver.order_proven and not scene.cut_short
     wall = None if scene.config.deterministic else round(clock.spent(), 6)
     return Plan(
         snapshot=scene.snapshot.digest,
         config=scene.config.digest,
-        binds=tuple(sorted(binds)),
+        binds=tuple(sorted(binds, key=lambda b: (order.get(b.pod, (0, 0)), b))),
         evictions=tuple(_evictions(outcome, now)),
         nominations=tuple(sorted(nominations)),
         admissions=tuple(let_in),

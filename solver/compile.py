@@ -240,7 +240,8 @@ class _Compiler:
                 if not (v.given_up or evictable(scene, p)):
                     continue
                 labels = tuple(sorted(p.labels.items())) if self.sees_pods else None
-                kind = (p.role, p.spec, p.started_s, self._budgets(p), labels, p.devices)
+                held = (p.devices, p.cells)
+                kind = (p.role, p.spec, p.started_s, self._budgets(p), labels, held)
                 same.setdefault((node_of.get(p.key, -1), kind), []).append(p)
             for (node, _), pods in same.items():
                 row = tuple(int(x) for x in scene.row(pods[0]))
@@ -317,6 +318,7 @@ class _Compiler:
             if s.sample.spec.volumes:
                 alone |= {int(i) for i in np.flatnonzero(counts[s.index])}
         alone |= sharing_nodes(self.scene)
+        cells = {i for i, n in enumerate(self.scene.nodes) if n.numa is not None and n.numa.strict}
         keys = self._domain_keys(shapes)
         table = np.stack(counts, axis=1)
         room = self.scene.room_later
@@ -326,7 +328,7 @@ class _Compiler:
                 continue
             key: object = (
                 ("alone", i)
-                if i in alone
+                if i in alone or i in cells
                 else (
                     table[i].tobytes(), tuple(int(v) for v in room[i]),
                     tuple(n.labels.get(k) for k in keys),

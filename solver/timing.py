@@ -74,7 +74,10 @@ def _clashing(outcome: Outcome) -> set[PodKey]:
     ]
     out: set[PodKey] = set()
     from ..policies.host_ports import clash
+    from ..policies.numa import waiting
     from ..policies.pod_affinity import repels
+
+    out |= waiting(outcome)
 
     for p, i in outcome.new_pods:
         for q, j in leaving:

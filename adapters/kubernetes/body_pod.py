@@ -207,6 +207,7 @@ class PodStatusBody(Hot):
     """``status`` of a Pod."""
 
     phase: str | None = None
+    reason: str | None = None
     nominated_node_name: str | None = None
     start_time: str | None = None
     conditions: list[ConditionBody] | None = None

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ...models import Node, Pod, PodKey, PodState, Snapshot, snapshot_of
 from ..files import Document
+from .aligned import refusals
 from .body_queue import LocalQueueSpec
 from .budgets import budget_of, quota_of
 from .cards import Cards, names_devices
@@ -19,6 +20,7 @@ from .groups import Grouping, build, foreign_pods
 from .membership import DIALECT_OF_API, Dialect
 from .meta import Thing
 from .nodes import node_of
+from .numa import numa_reports
 from .options import ReadOptions
 from .owners import Owners
 from .pods import Candidate, candidates, scheduler_of
@@ -125,24 +127,35 @@ def _world(objects: Objects, options: ReadOptions, ledger: Ledger) -> World:
     seen = {t.namespace for t in objects.of("", "Pod")}
     seen |= {t.namespace for t in objects.of("batch.volcano.sh", "Job")}
     nodes = ((t, n) for t in objects.of("", "Node") if (n := node_of(t, ledger)) is not None)
+    taken_at_s = objects.newest_s if options.now_s is None else options.now_s
     return World(
         options=options,
         ledger=ledger,
-        taken_at_s=objects.newest_s if options.now_s is None else options.now_s,
+        taken_at_s=taken_at_s,
         priorities=Priorities(objects.of("scheduling.k8s.io", "PriorityClass"), ledger),
         namespaces=declared,
         surroundings=surroundings_of(declared, seen),
         cards=Cards(nodes, ledger),
         defaults=defaults_of(objects.of("", "LimitRange"), ledger),
         storage=Storage.of(objects, ledger),
+        numa=numa_reports(
+            objects.of("topology.node.k8s.io", "NodeResourceTopology"),
+            objects.of("nodeinfo.volcano.sh", "Numatopology"),
+            ledger,
+        ),
+        refusals=refusals(objects.of("", "Pod"), taken_at_s),
     )
 
 
 def _nodes(objects: Objects, world: World, shares: bool) -> list[Node]:
-    """Return the nodes with what pods say about them: their devices, what is attached there."""
+    """Return the nodes with what others say about them: devices, what is attached there, cells."""
     drivers = node_drivers(objects, world.storage)
     return [
-        replace(n, drivers={**n.drivers, **of}) if (of := drivers.get(n.name)) else n
+        replace(
+            n,
+            drivers={**n.drivers, **drivers.get(n.name, {})},
+            numa=world.numa.nodes.get(n.name),
+        )
         for n in world.cards.nodes(shares)
     ]
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from ..files import Document
+from . import body_numa as numa
 from . import body_queue as queue
 from . import body_rare as rare
 from . import body_storage as storage
@@ -67,6 +68,8 @@ READERS: dict[tuple[str, str], Read] = {
     ("scheduling.x-k8s.io", "ElasticQuota"): _rare(rare.ElasticQuota),
     ("scheduling.sigs.k8s.io", "ElasticQuota"): _rare(rare.ElasticQuota),
     ("batch.volcano.sh", "Job"): _rare(queue.VolcanoJob),
+    ("topology.node.k8s.io", "NodeResourceTopology"): _rare(numa.NodeResourceTopology),
+    ("nodeinfo.volcano.sh", "Numatopology"): _rare(numa.Numatopology),
 }
 
 KUEUE_READERS: dict[tuple[str, str], Read] = {

@@ -6,6 +6,7 @@ import msgspec
 
 from ...models import GroupKey, NodeName, Pod, PodSpec, PodState
 from ...models.devices import GPU
+from .aligned import cells_of, marks_of, with_cells
 from .body_pod import PodBody, PodSpecBody, PodStatusBody
 from .cards import names_devices
 from .device_shares import says_something, warn_of_notes, with_share
@@ -143,6 +144,7 @@ class Shapes:
                 body, thing.namespace, thing.labels, self._world.surroundings, defaults, faults
             )
             made = with_share(made, thing, self._world.cards, faults)
+            made = with_cells(made, thing, self._world, faults)
             known = self._specs.setdefault(made, made)
             if key is not None and len(faults.found) == before:
                 self._known[key] = known
@@ -162,6 +164,7 @@ class Shapes:
         if status is not None and (status.container_statuses or status.init_container_statuses):
             own = (*own, status.container_statuses, status.init_container_statuses)
             own = (*own, status.resize, status.conditions if _resizes(status) else None)
+        own = (*own, *marks_of(thing, self._world))
         return self._encode(
             (
                 spec.containers,
@@ -214,6 +217,7 @@ def pod_of(candidate: Candidate, group: GroupKey | None, world: World) -> Pod:
         user=user_of(thing.labels, thing.annotations),
         scheduler=scheduler_of(thing),
         devices=_held(candidate, world) if holds else (),
+        cells=cells_of(thing, world) if holds else (),
     )
 
 

@@ -9,6 +9,7 @@ from .body_rare import LimitRange, PriorityClass
 from .cards import Cards
 from .faults import Faults, Ledger
 from .meta import Thing
+from .numa import NumaReports
 from .options import ReadOptions
 from .places import Surroundings
 from .resources import Defaults, amounts
@@ -89,6 +90,9 @@ class World:
     cards: Cards
     defaults: dict[str, Defaults] = field(default_factory=dict)
     storage: Storage = field(default_factory=Storage)
+    numa: NumaReports = field(default_factory=NumaReports)
+    refusals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By owner, nodes whose kubelets have refused too many of its pods lately."""
 
 
 def namespaces_of(things: Iterable[Thing]) -> dict[str, Namespace]:

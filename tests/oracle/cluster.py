@@ -311,7 +311,7 @@ class Cluster:
                 i in self.nominated,
                 None
                 if i in self.allowed
-                else (self.node_of[i], p.created_s, p.started_s, p.devices),
+                else (self.node_of[i], p.created_s, p.started_s, p.devices, p.cells),
             )
             self.kind[i] = kinds.setdefault(mark, len(kinds))
         self.wary = frozenset(
@@ -329,8 +329,10 @@ class Cluster:
             or p.spec.spread
             or p.spec.share
             for p in self.pods
-        ) or bool(self.wary)
-        """Some pod cares about who else is where."""
+        )
+        self.social |= bool(self.wary)
+        self.social |= any(n.numa is not None and n.numa.strict for n in self.nodes)
+        """Some pod, or some node's kubelet, cares about who else is where."""
         self.storing = any(v.driver for p in self.pods for v in p.spec.volumes)
         """Some pod has a volume that has to be attached."""
 

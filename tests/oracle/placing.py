@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 
 from apportion.models import Node, Pod, PodState, PodTerm, SpreadConstraint
 from oracle.amount import minus, plus
+from oracle.cells import cell_problems
 from oracle.cluster import CORDON, Cluster, bears, refusal, selects, tolerates
 from oracle.devices import device_problems
 
@@ -41,6 +42,7 @@ def place_problems(
     if c.social:
         yield from _company(c, places, gone, met)
         yield from device_problems(c, places, gone)
+        yield from cell_problems(c, places, gone)
 
 
 def _capacity(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> Iterator[str]:

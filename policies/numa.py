@@ -1,0 +1,209 @@
+"""NUMA: a kubelet whose topology manager is strict admits every pod that starts on its node.
+
+On each such node the pods that start can be meant for sets of cells (with as few cells as the
+policy wants) such that Σ requests ≤ what is free of them for certain, or the only one that starts
+is admitted however the others lie. They are started in an order that makes that true; how, and why
+it suffices, says docs/design/numa.md.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..models import Node, Pod, PodKey, PodSpec, Reason, Violation
+from ..models.quantity import show
+from .api import NodeFeatures
+from .numa_cells import NodeCells
+from .numa_layout import Layout, layout_of
+from .numa_rows import NodeRows
+from .outcome import Outcome
+from .podset import PodSet
+from .tracker import Mask, World
+
+if TYPE_CHECKING:
+    from .board import Board
+    from .scene import Scene
+
+
+def strict_cells(world: "World | Scene") -> dict[int, NodeCells]:
+    """Return the nodes whose kubelets may refuse a pod for the cells' sake, by index."""
+    if "numa" not in world.memo:
+        there: dict[int, list[Pod]] = {
+            i: []
+            for i, n in enumerate(world.nodes)
+            if n.numa is not None and n.numa.strict and n.numa.cells
+        }
+        for p, i in world.before if there else ():
+            if i in there:
+                there[i].append(p)
+        world.memo["numa"] = {
+            i: NodeCells(layout_of(numa), pods)
+            for i, pods in there.items()
+            if (numa := world.nodes[i].numa) is not None
+        }
+    cells: dict[int, NodeCells] = world.memo["numa"]
+    return cells
+
+
+class _Cells:
+    """Which pods have come to, and left, each node with cells; answers are kept by pod spec."""
+
+    def __init__(self, world: World) -> None:
+        self._size = len(world.nodes)
+        self._cells = strict_cells(world)
+        self._come: dict[int, Counter[PodSpec]] = {i: Counter() for i in self._cells}
+        self._left = {i: set(cells.everybody) for i, cells in self._cells.items()}
+        self._changes: list[int] = []
+        self._known: dict[int, tuple[PodSpec, Mask, int]] = {}
+        for p, i in world.present if self._cells else ():
+            self.add(p, i)
+
+    def add(self, pod: Pod, node: int, times: int = 1) -> None:
+        cells = self._cells.get(node) if pod.spec.aligned else None
+        if cells is None or pod.key in cells.promised:
+            return
+        if pod.key not in cells.everybody:
+            self._come[node][pod.spec] += times
+        elif times > 0:
+            self._left[node].discard(pod.key)
+        else:
+            self._left[node].add(pod.key)
+        self._changes.append(node)
+
+    def allows(self, pod: Pod) -> Mask | None:
+        if not pod.spec.aligned or not self._cells:
+            return None
+        known = self._known.get(id(pod.spec))
+        if known is None:
+            mask, since = np.ones(self._size, dtype=np.bool_), 0
+            changed: Iterable[int] = self._cells
+        else:
+            _, mask, since = known
+            changed = dict.fromkeys(self._changes[since:])
+        for i in changed:
+            come = [s for s, n in self._come[i].items() for _ in range(n)]
+            mask[i] = self._cells[i].admits([*come, pod.spec], self._left[i])
+        self._known[id(pod.spec)] = (pod.spec, mask, len(self._changes))
+        return mask.copy()
+
+    def opens(self, pod: Pod) -> Mask | None:
+        mask = self.allows(pod)
+        if mask is not None:
+            # Who comes alone may also come while everybody stays.
+            for i, cells in self._cells.items():
+                mask[i] = mask[i] or cells.admits([pod.spec], cells.ending)
+        return mask
+
+
+@dataclass(frozen=True, slots=True)
+class NumaCells:
+    """Σ requests of pods meant for a set of cells ≤ what is free of it, on every strict node."""
+
+    name: str = "numa"
+
+    def track(self, world: World) -> _Cells:
+        return _Cells(world)
+
+    # On its own
+
+    def sees(self, pods: PodSet) -> NodeFeatures:
+        spec = pods.spec
+        asks = bool(spec.aligned) or spec.numa_policy != "none"
+        return NodeFeatures(cells=asks, name=bool(spec.refused_by))
+
+    def refuse(self, pods: PodSet, node: Node) -> Reason | None:
+        why = _never(pods.spec, node)
+        return Reason(self.name, f"node {node.name}", why) if why else None
+
+    # With others
+
+    def check(self, outcome: Outcome) -> Iterable[Violation]:
+        scene = outcome.scene
+        strict = strict_cells(scene)
+        if not strict:
+            return
+        coming: dict[int, list[Pod]] = {}
+        for p, i in outcome.new_pods:
+            if i in strict and p.spec.aligned:
+                coming.setdefault(i, []).append(p)
+        for i, pods in sorted(coming.items()):
+            cells = strict[i]
+            now = [p.spec for p in pods if p.key in outcome.bound]
+            about = f"node {scene.nodes[i].name}"
+            if not cells.admits([p.spec for p in pods], outcome.evicted | cells.ending):
+                yield Violation(self.name, about, "its kubelet would refuse a pod in the end")
+            elif not cells.admits(now):
+                yield Violation(self.name, about, "its kubelet would refuse a pod at once")
+
+    def constrain(self, board: "Board") -> None:
+        for i, cells in strict_cells(board.world).items():
+            cls = board.class_of(i)
+            if cls is not None:
+                NodeRows(board, cls, cells, self.name).write()
+
+
+def _cells_at_stake(outcome: Outcome) -> dict[int, NodeCells]:
+    scene = outcome.scene
+    return strict_cells(scene) if any(isinstance(r, NumaCells) for r in scene.rules) else {}
+
+
+def waiting(outcome: Outcome) -> set[PodKey]:
+    """Return pods that their kubelets might refuse while what leaves is still there."""
+    out: set[PodKey] = set()
+    for i, cells in _cells_at_stake(outcome).items():
+        pods = [p for p, j in outcome.new_pods if j == i and cells.asks(p.spec).parts]
+        if pods and not cells.admits([p.spec for p in pods]):
+            out |= {p.key for p in pods}
+    return out
+
+
+def turns(outcome: Outcome) -> dict[PodKey, tuple[int, ...]]:
+    """Return in which order pods have to start, on nodes where that matters to the kubelet."""
+    out: dict[PodKey, tuple[int, ...]] = {}
+    strict = _cells_at_stake(outcome)
+    on: dict[int, list[Pod]] = {}
+    for p, i in outcome.new_pods:
+        if i in strict and strict[i].asks(p.spec).parts and p.key in outcome.bound:
+            on.setdefault(i, []).append(p)
+    for i, pods in on.items():
+        order = strict[i].order([p.spec for p in pods])
+        out |= {p.key: (1, place) for p, place in zip(pods, order, strict=True)}
+    return out
+
+
+def _never(spec: PodSpec, node: Node) -> str:
+    """Say why the node's kubelet would refuse the pod even if it were empty; "" if it would not."""
+    if node.name in spec.refused_by:
+        return "its kubelet refused pods of the same owner again and again (TopologyAffinityError)"
+    numa = node.numa
+    if spec.numa_policy != "none":
+        if numa is None or numa.policy != spec.numa_policy:
+            return f"has no topology manager of policy {spec.numa_policy}"
+        if not any("cpu" in c.allocatable for c in numa.cells):
+            return "gives no CPUs by NUMA cell"
+    if numa is None or not numa.strict or not spec.aligned:
+        return ""
+    if not numa.cells:
+        return f"has policy {numa.policy} and publishes no NUMA cells"
+    layout = layout_of(numa)
+    asks = layout.asks(spec)
+    if not asks.parts:
+        return ""
+    if not asks.foreseeable:
+        return "may start an init container on a NUMA cell that the other containers do not fit"
+    for part in asks.parts:
+        if not layout.choices(part):
+            return _too_large(layout, part)
+    if NodeCells(layout, ()).admits([spec]):
+        return ""
+    return "has no NUMA cells for all of its containers"
+
+
+def _too_large(layout: Layout, part: Sequence[int]) -> str:
+    asked = [f"{show(a, r)} {r}" for a, r in zip(part, layout.resources, strict=True) if a]
+    if layout.single:
+        return f"no NUMA cell has {' and '.join(asked)}"
+    return f"no smallest set of NUMA cells has {' and '.join(asked)}"
