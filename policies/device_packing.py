@@ -72,6 +72,10 @@ class Devices:
     """Whole devices that are held, wherever."""
     floating: list[tuple[Pod, DeviceShare]] = field(default_factory=list)
     """Shares of which nobody says where they are."""
+    table: dict[DeviceShare, tuple[tuple[bool, ...], tuple[Room, ...]]] = field(
+        default_factory=dict
+    )
+    """What is known of shares on the devices, whoever is there."""
 
     @classmethod
     def of(cls, node: Node, pods: Iterable[Pod] = ()) -> "Devices":
@@ -84,7 +88,7 @@ class Devices:
     def copy(self) -> "Devices":
         return Devices(
             self.node, list(self.room), list(self.shares), list(self.taken), self.whole,
-            list(self.floating),
+            list(self.floating), self.table,
         )  # fmt: skip
 
     def add(self, pod: Pod, times: int = 1, at: Sequence[int] | None = None) -> None:
@@ -98,9 +102,9 @@ class Devices:
             for i in known:
                 self.taken[i] += times
         elif len(known) == share.devices:
+            _, sizes = self.seen(share)
             for i in known:
-                size = size_of(share, self.node.devices[i])
-                a, b, c = size
+                a, b, c = sizes[i]
                 self.room[i] = less(self.room[i], (times * a, times * b, times * c))
                 self.shares[i] += times
         elif times > 0:
@@ -142,19 +146,67 @@ class Devices:
 
     def holds(self, more: Sequence[Pod] = ()) -> bool:
         """Say whether all floating shares and more pods have devices."""
-        return self.find(more) is not None
+        shares = [p.spec.share for p in more if p.spec.share is not None]
+        if self.floating or len(shares) > 1 or any(s.devices > 1 for s in shares):
+            return self.find(more) is not None
+        left = self._idle() - sum(map(whole_devices, more))
+        return left >= 0 and (not shares or self._counts(shares[0], left, 1) == 1)
 
     def copies(self, pod: Pod, most: int) -> int:
         """Return how many pods like this one fit, at most ``most``."""
+        share = pod.spec.share
+        if not self.floating and (share is None or share.devices == 1):
+            left = self._idle()
+            if left < 0:
+                return 0
+            if share is None:
+                return min(most, left // max(1, whole_devices(pod)))
+            return self._counts(share, left, most)
         low, high = 0, most + 1
         while high - low > 1:
             # Few fit as a rule: double first, then halve.
             n = min((low + high) // 2, max(1, 2 * low))
-            if self.holds([pod] * n):
+            if self.find([pod] * n) is not None:
                 low = n
             else:
                 high = n
         return low
+
+    def _idle(self) -> int:
+        """Return how many devices neither shares nor whole devices hold; negative: too few."""
+        opened = there = 0
+        for d, n, t in zip(self.node.devices, self.shares, self.taken, strict=True):
+            there += d.healthy
+            opened += n > 0
+            if n and t:
+                return -1
+        return there - opened - self.whole
+
+    def _counts(self, share: DeviceShare, idle: int, most: int) -> int:
+        """Return how many such shares fit, each on one device, with so many idle devices."""
+        bears, sizes = self.seen(share)
+        total = 0
+        fresh: list[int] = []
+        for d, room in enumerate(self.room):
+            if not bears[d] or self.taken[d]:
+                continue
+            parts = [r // x for r, x in zip(room, sizes[d], strict=True) if x]
+            n = min(most, max(0, min(parts)))
+            if self.shares[d]:
+                total += n
+            else:
+                fresh.append(n)
+        return min(most, total + sum(sorted(fresh, reverse=True)[:idle]))
+
+    def seen(self, share: DeviceShare) -> tuple[tuple[bool, ...], tuple[Room, ...]]:
+        """Return which devices bear the share, and what it takes of each."""
+        if share not in self.table:
+            devices = self.node.devices
+            self.table[share] = (
+                tuple(share.bears(d) for d in devices),
+                tuple(size_of(share, d) for d in devices),
+            )
+        return self.table[share]
 
 
 class _Search:
@@ -176,10 +228,8 @@ class _Search:
         self._bears: dict[DeviceShare, tuple[bool, ...]] = {}
         self._sizes: dict[DeviceShare, tuple[Room, ...]] = {}
         for s in set(shares):
-            self._bears[s] = tuple(
-                u and s.bears(d) for u, d in zip(self.usable, self.devices, strict=True)
-            )
-            self._sizes[s] = tuple(size_of(s, d) for d in self.devices)
+            bears, self._sizes[s] = devices.seen(s)
+            self._bears[s] = tuple(u and b for u, b in zip(self.usable, bears, strict=True))
         self._alike = self._kinds()
 
     def _kinds(self) -> list[int]:

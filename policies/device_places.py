@@ -40,6 +40,8 @@ def users_by_node(scene: Scene) -> Mapping[int, list[Pod]]:
 
 
 _USERS: WeakKeyDictionary[Scene, Mapping[int, list[Pod]]] = WeakKeyDictionary()
+_STATES: WeakKeyDictionary[Scene, dict[int, Devices]] = WeakKeyDictionary()
+"""Devices of nodes with all that holds them now."""
 
 
 def leaves(outcome: Outcome, pod: Pod) -> bool:
@@ -48,8 +50,16 @@ def leaves(outcome: Outcome, pod: Pod) -> bool:
 
 def kept_on(outcome: Outcome, node: int) -> Devices:
     """Return the node's devices with all that stays."""
-    here = users_by_node(outcome.scene).get(node, ())
-    return Devices.of(outcome.scene.nodes[node], [p for p in here if not leaves(outcome, p)])
+    scene = outcome.scene
+    of = _STATES.setdefault(scene, {})
+    here = users_by_node(scene).get(node, ())
+    if node not in of:
+        of[node] = Devices.of(scene.nodes[node], here)
+    state = of[node].copy()
+    for p in here:
+        if leaves(outcome, p):
+            state.add(p, -1)
+    return state
 
 
 def leaving_on(outcome: Outcome, node: int) -> list[Pod]:
