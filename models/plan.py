@@ -57,6 +57,18 @@ class Admission(Value, frozen=True, order=True):
     reserved: Amounts = ZERO
 
 
+class NewGeometry(Value, frozen=True, order=True):
+    """How an idle GPU would have to be cut for groups that wait; somebody has to do it."""
+
+    node: NodeName
+    device: int
+    """Which of the node's GPUs: a number among equals, no index."""
+    slices: tuple[tuple[str, int], ...]
+    """Profile and start of each slice."""
+    groups: tuple[GroupKey, ...]
+    """Those that could start then."""
+
+
 class Held(Value, frozen=True, omit_defaults=False):
     """A group that wants more than it gets, and why."""
 
@@ -125,6 +137,7 @@ class Plan(Value, frozen=True, omit_defaults=False):
     nominations: tuple[Nomination, ...] = ()
     admissions: tuple[Admission, ...] = ()
     held: tuple[Held, ...] = ()
+    geometries: tuple[NewGeometry, ...] = ()
     rejected: tuple[Rejected, ...] = ()
     warnings: tuple[Warned, ...] = ()
     queues: tuple[QueueRow, ...] = ()

@@ -33,6 +33,8 @@ class Devices:
 
     handover: tuple[str, ...] = HANDOVERS
     """Ways in which shares may get to their devices."""
+    new_geometry: bool = False
+    """Say how idle GPUs could be cut anew for groups that wait for MIG slices."""
     name: str = "devices"
 
     def __post_init__(self) -> None:

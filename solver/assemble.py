@@ -22,6 +22,7 @@ from ..policies.admission import admit
 from ..policies.cost import age_s, lost_work
 from ..policies.device_places import found_devices
 from ..policies.evictable import given_up, victim_priority
+from ..policies.geometry import new_geometries
 from ..policies.limits import limits_of
 from ..policies.numa import turns
 from ..policies.outcome import Outcome
@@ -71,6 +72,7 @@ def assemble(scene: Scene, answer: "Answer", clock: "Clock") -> Plan:
         nominations=tuple(sorted(nominations)),
         admissions=tuple(let_in),
         held=tuple(_held(outcome, refused)),
+        geometries=tuple(new_geometries(outcome)),
         rejected=scene.snapshot.rejected,
         warnings=(*scene.snapshot.warnings, *limits_of(scene).warnings),
         queues=tuple(_queues(outcome)),

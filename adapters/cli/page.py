@@ -35,6 +35,7 @@ def _parts(plan: Plan, snapshot: Snapshot) -> Iterable[Table | Text]:
     yield from _evictions(plan)
     yield from _admissions(plan)
     yield from _held(plan)
+    yield from _geometries(plan)
     yield from queue_table(plan.queues)
     yield from objective_table(plan)
     yield from _notes(plan, snapshot)
@@ -169,6 +170,22 @@ def _held(plan: Plan) -> Iterable[Table | Text]:
         table.add_row("", Text(plain(h.group), style="yellow"), pods, why)
     yield table
     yield from _more(plan.held)
+
+
+def _geometries(plan: Plan) -> Iterable[Table | Text]:
+    if not plan.geometries:
+        return
+    n = count(len(plan.geometries), "idle GPU")
+    yield title("To be cut anew", f"{n}; nothing starts on them before")
+    table = grid(48, None, None)
+    for g in plan.geometries[:MOST_ROWS]:
+        slices = ", ".join(f"{profile} at {start}" for profile, start in g.slices)
+        shown = ", ".join(plain(k) for k in g.groups)
+        table.add_row(
+            "", Text(f"{plain(g.node)} GPU {g.device}"), Text(slices), Text(f"for {shown}")
+        )
+    yield table
+    yield from _more(plan.geometries)
 
 
 def _notes(plan: Plan, snapshot: Snapshot) -> Iterable[Table | Text]:
