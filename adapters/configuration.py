@@ -102,6 +102,7 @@ class Settings(Strict):
     queues: dict[str, QueueSettings] | None = None
     literal_deserved: bool | None = None
     priority_everywhere: bool | None = None
+    topology_labels: list[Annotated[str, Field(min_length=1)]] | None = None
     grace: Duration | None = None
     overcommit: Overcommit | None = None
 
@@ -113,6 +114,9 @@ class Settings(Strict):
             "grace_s": None if self.grace is None else -(-duration_ms(self.grace) // 1000),
             "overcommit_percent": None if self.overcommit is None else percent(self.overcommit),
             "off": None if self.off is None else tuple(self.off),
+            "topology_labels": None
+            if self.topology_labels is None
+            else tuple(self.topology_labels),
             "queues": None if self.queues is None else _queues(self.queues),
         }
         for name in (

@@ -27,6 +27,7 @@ class Asked:
     scheduler_names: tuple[str, ...] = ()
     queues_from: QueuesFrom | None = None
     now_s: int | None = None
+    topology_labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +113,16 @@ def _is_ours(d: Document) -> bool:
     return isinstance(data, dict) and str(data.get("apiVersion")).startswith("apportion.dev/")
 
 
-def _options(asked: Asked, scenario: Scenario | None = None) -> ReadOptions:
+def _options(
+    asked: Asked, scenario: Scenario | None = None, config: Config | None = None
+) -> ReadOptions:
+    labels = asked.topology_labels or (config.topology_labels if config is not None else ())
     names, queues_from, now_s = asked.scheduler_names, asked.queues_from, asked.now_s
     if scenario is not None:
         names = names or tuple(scenario.scheduler_names or ())
         queues_from = queues_from or scenario.queues_from
         now_s = now_s if now_s is not None else now_of(scenario)
-    return ReadOptions(names or DEFAULT_NAMES, queues_from or "volcano", now_s)
+    return ReadOptions(names or DEFAULT_NAMES, queues_from or "volcano", labels, now_s)
 
 
 def _snapshot(data: dict[str, Any], source: str, asked: Asked) -> Snapshot:
@@ -149,7 +153,7 @@ def _scenario_case(document: Document, others: Sequence[Document], asked: Asked)
         if len(found) != 1:
             raise InputError(f"{path}: holds {len(found)} objects, expected one snapshot")
         return Case(_snapshot(found[0].data, path, asked), config, scenario, title)
-    options = _options(asked, scenario)
+    options = _options(asked, scenario, config)
     inside = [
         Document(document.source, i, data)
         for i, data in enumerate(objects_of(scenario, options.scheduler_names[0], named(document)))

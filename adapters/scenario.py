@@ -129,6 +129,19 @@ class ScenarioQueue(Strict):
         return self
 
 
+class Near(Strict):
+    """How near to each other pods run: levels, by node label."""
+
+    within: Name | None = None
+    preferred: Name | None = None
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> "Near":
+        if self.within is None and self.preferred is None:
+            raise ValueError("asks for nothing; write within or preferred, with a node label")
+        return self
+
+
 class Role(Strict):
     """Pods of one task of a group."""
 
@@ -139,6 +152,7 @@ class Role(Strict):
     priority: int | None = None
     preemptable: bool | None = None
     node_selector: Labels | None = None
+    topology: Near | None = None
 
 
 class ScenarioGroup(Strict):
@@ -168,6 +182,7 @@ class ScenarioGroup(Strict):
     tolerations: list[dict[str, Any]] = Field(default_factory=list)
     affinity: dict[str, Any] | None = None
     spread: list[dict[str, Any]] = Field(default_factory=list)
+    topology: Near | None = None
     spec: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -265,9 +280,8 @@ def scenario_of(document: Document) -> Scenario:
             faults.append((key, what))
     groups = data.get("groups")
     for i, group in enumerate(groups if isinstance(groups, list) else []):
-        for key in ("topology", "runtime"):
-            if isinstance(group, dict) and key in group:
-                faults.append((f"groups[{i}].{key}", "comes with a later version"))
+        if isinstance(group, dict) and "runtime" in group:
+            faults.append((f"groups[{i}].runtime", "comes with a later version"))
     if isinstance(data.get("expect"), dict):
         data["expect"] = [data["expect"]]
     return parsed(data, Scenario, named(document), faults)

@@ -13,7 +13,7 @@ from .kubernetes.shape import checked
 from .kubernetes.times import seconds_of
 from .paths import below
 from .patterns import PatternError, filled_in
-from .scenario import Role, Scenario, ScenarioGroup, ScenarioNode, ScenarioQueue
+from .scenario import Near, Role, Scenario, ScenarioGroup, ScenarioNode, ScenarioQueue
 from .strict import sentence
 
 Data = dict[str, Any]
@@ -127,16 +127,26 @@ def _group(group: ScenarioGroup, scheduler: str, now_s: int | None) -> Iterator[
         spec["queue"] = group.queue
     if by_role:
         spec["minTaskMember"] = by_role
+    near = _near(
+        group.topology, "apportion.dev/topology-required", "apportion.dev/topology-preferred"
+    )
     yield {
         "apiVersion": _VOLCANO,
         "kind": "PodGroup",
-        "metadata": {**meta, "annotations": annotations},
+        "metadata": {**meta, "annotations": {**annotations, **near}},
         "spec": spec,
     }
     places = group.places
     for at, (suffix, role) in enumerate(_members(group)):
         node = places[at] if at < len(places) else None
         yield _pod(group, f"{group.name}-{suffix}", role, meta, annotations, scheduler, node)
+
+
+def _near(near: Near | None, required: str, preferred: str) -> dict[str, str]:
+    if near is None:
+        return {}
+    said = {required: near.within, preferred: near.preferred}
+    return {key: level for key, level in said.items() if level is not None}
 
 
 def _members(group: ScenarioGroup) -> Iterable[tuple[str, Role | None]]:
@@ -157,6 +167,10 @@ def _pod(
     notes = {"scheduling.k8s.io/group-name": group.name, **annotations, **group.annotations}
     if role is not None:
         notes["volcano.sh/task-spec"] = role.name
+        notes |= _near(
+            role.topology,
+            "kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology",
+        )  # fmt: skip
         if role.priority is not None:
             notes["volcano.sh/task-priority"] = str(role.priority)
         if role.preemptable is not None:

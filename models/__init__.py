@@ -29,6 +29,7 @@ from .podspec import HostPort, PodSpec, PodTerm, SpreadConstraint, Toleration
 from .queue import UNLIMITED, Queue, QueueState
 from .selector import LabelSelector, NodeSelectorTerm, Requirement
 from .snapshot import Snapshot, snapshot_of
+from .topology import Level, Subgroup, Topology, TopologyRequest
 from .volume import Volume
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "HostPort",
     "InputError",
     "LabelSelector",
+    "Level",
     "Namespace",
     "NewGeometry",
     "Node",
@@ -80,10 +82,13 @@ __all__ = [
     "Snapshot",
     "SolverRow",
     "SpreadConstraint",
+    "Subgroup",
     "Taint",
     "TierRow",
     "TierSettings",
     "Toleration",
+    "Topology",
+    "TopologyRequest",
     "Violation",
     "Volume",
     "Warned",

@@ -64,6 +64,8 @@ class Config(Value, frozen=True):
     """A resource that a queue does not name in ``deserved`` is due to it as 0 (as in Volcano)."""
     priority_everywhere: bool = False
     """Priority counts across queues, not only inside one."""
+    topology_labels: tuple[str, ...] = ()
+    """Node labels that are levels of the network, the widest first, where no object says so."""
     grace_s: int = 60
     """How long a running gang may stay below its minimum before it is given up."""
     overcommit_percent: int = 120

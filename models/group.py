@@ -6,6 +6,7 @@ from functools import cached_property
 from .amounts import Amounts
 from .names import GroupKey, QueueName
 from .notes import Reason
+from .topology import Subgroup, TopologyRequest
 from .value import Value
 
 
@@ -34,6 +35,9 @@ class Group(Value, frozen=True, dict=True):
     source: str = ""
     """Which kind of object declared it, for messages: "PodGroup", "Workload", "Pod", ..."""
     user: str = ""
+    topology: TopologyRequest | None = None
+    """What all its pods ask for together."""
+    subgroups: tuple[Subgroup, ...] = ()
     hold: tuple[Reason, ...] = ()
     """Reasons found at the door that keep the group from starting."""
 

@@ -36,6 +36,8 @@ class Pod(Value, frozen=True, dict=True):
     group: GroupKey | None = None
     """None for foreign pods, which are fixed."""
     role: str = ""
+    subgroups: tuple[str, ...] = ()
+    """Subgroups of the group that the pod is in, by name."""
     node: NodeName | None = None
     nominated: NodeName | None = None
     labels: Mapping[str, str] = {}

@@ -22,6 +22,7 @@ from .notes import Rejected, Warned
 from .pod import Pod
 from .podspec import PodSpec
 from .queue import Queue
+from .topology import Topology
 from .value import Value, from_data, from_json, to_data, to_json
 
 API_VERSION = "apportion.dev/v1alpha1"
@@ -45,6 +46,7 @@ class Snapshot(Value, frozen=True, weakref=True, dict=True):
     budgets: tuple[Budget, ...] = ()
     namespaces: tuple[Namespace, ...] = ()
     quotas: tuple[ResourceQuota, ...] = ()
+    topologies: tuple[Topology, ...] = ()
     nominations: tuple[tuple[PodKey, str], ...] = ()
     """(pod, node) promised by the cycle before; kept where nothing speaks against it."""
     scheduler_names: tuple[str, ...] = ("apportion",)
@@ -106,6 +108,7 @@ _KEYS: Mapping[str, Callable[[Any], str]] = {
     "budgets": lambda b: b.key,
     "namespaces": lambda n: n.name,
     "quotas": lambda q: q.key,
+    "topologies": lambda t: t.name,
 }
 
 

@@ -4,16 +4,20 @@ A rule keeps no state, reads no clock, no weight and no other rule. Options are 
 Register an installed rule under the entry point group ``apportion.rules``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
-from ..models import Node, Reason, Violation
+from ..models import Node, Pod, Reason, Violation
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from .board import Board, Term
     from .outcome import Outcome
     from .podset import PodSet
+    from .scene import Scene
     from .tracker import Tracker, World
 
 Sense = Literal["min", "max"]
@@ -101,6 +105,22 @@ class Tracked(Protocol):
     def name(self) -> str: ...
 
     def track(self, world: "World") -> "Tracker": ...
+
+
+@runtime_checkable
+class Telling(Protocol):
+    """A rule that tells pods or nodes apart by more than specs, labels and room."""
+
+    @property
+    def name(self) -> str: ...
+
+    def tells(self, scene: "Scene", pod: Pod) -> Hashable:
+        """Return what else makes a pod different; None: nothing."""
+        ...
+
+    def splits(self, scene: "Scene") -> "Sequence[NDArray[np.int64]]":
+        """Return numbers by node; nodes with different ones are never merged."""
+        ...
 
 
 @runtime_checkable

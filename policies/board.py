@@ -289,6 +289,12 @@ class Board:
             self._choices.setdefault(kind, []).append(self._memo[memo])
         return self._memo[memo]
 
+    def once(self, name: Hashable) -> bool:
+        """Say whether nobody has asked with this name before: rows of shared variables."""
+        before = len(self._numbers)
+        self._numbers.setdefault(("once", name), before)
+        return len(self._numbers) > before
+
     def number(self, thing: Hashable) -> int:
         """Return a small number that stands for the thing."""
         return self._numbers.setdefault(thing, len(self._numbers))

@@ -27,7 +27,7 @@ def usable_pods(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:
         out[m.key] = ()
         field.met = company.met(m)
         if m.running and m.pending:
-            with_own = _with_running(scene, field, m)
+            with_own = with_running(scene, field, m)
             if next(iter(holds(scene, m.key)), None) is None:
                 kept = {p.key for p in _runs(scene, field, m)}
                 out[m.key] = tuple(p for p in m.pending if p.key in kept)
@@ -37,7 +37,7 @@ def usable_pods(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:
         if not m.pending or next(iter(holds(scene, m.key)), None) is not None:
             continue
         key: object = m.key
-        if not any(p.spec.sees_pods for p in m.pending):
+        if not any(p.spec.sees_pods for p in m.pending) and not scene.bonds.of_group(m.key):
             key = (
                 m.standing, m.need, tuple(sorted(m.role_need.items())), len(m.running),
                 tuple((id(p.spec), p.role) for p in (*m.running, *m.pending)),
@@ -72,7 +72,7 @@ class _Company:
         return self._who[terms]
 
 
-def _with_running(scene: Scene, field: Field, m: Members) -> list[tuple[Pod, int]]:
+def with_running(scene: Scene, field: Field, m: Members) -> list[tuple[Pod, int]]:
     """Put the group's own running members back: they stay where they are."""
     back = [
         (p, scene.index[p.node])
@@ -97,8 +97,11 @@ def _runs(scene: Scene, field: Field, m: Members) -> list[Pod]:
     first, places = chosen
     if places is None:
         return list(first)
-    if any(is_tied(p) for p in usable) and len(usable) <= TIED:
+    bound = bool(scene.bonds.of_group(m.key))
+    if (bound or any(is_tied(p) for p in usable)) and len(usable) <= TIED:
         return _grown(scene, field, m, first, usable)
+    if bound and not any(is_tied(p) for p in usable):
+        return _grown_by_kind(scene, field, m, first, usable)
     placed = [(p, scene.index[places[p.key]]) for p in first]
     for p, i in placed:
         field.add(p, i)
@@ -154,6 +157,29 @@ def _grown(
         if field.place([*chosen, p]).places is not None:
             chosen.append(p)
             total = total + scene.row(p)
+    return chosen
+
+
+def _grown_by_kind(
+    scene: Scene, field: Field, m: Members, first: Sequence[Pod], usable: Sequence[Pod]
+) -> list[Pod]:
+    """Return the pods that could run together, equal elastic ones as many as could."""
+    chosen = list(first)
+    taken = {p.key for p in first}
+    kinds: dict[object, list[Pod]] = {}
+    for p in usable:
+        if p.key not in taken:
+            kinds.setdefault((id(p.spec), p.role, p.subgroups), []).append(p)
+    for same in kinds.values():
+        least, most = 0, len(same)
+        while least < most:
+            n = (least + most + 1) // 2
+            more = [*chosen, *same[:n]]
+            if _allowed(scene, m, scene.rows(more)) and field.place(more).places is not None:
+                least = n
+            else:
+                most = n - 1
+        chosen += same[:least]
     return chosen
 
 

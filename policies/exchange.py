@@ -48,7 +48,7 @@ def wanted(outcome: Outcome, group: GroupKey) -> list[list[Pod]]:
     if m.is_whole([*running, *started]) and (running or started or m.standing is Standing.WHOLE):
         kinds: dict[object, Pod] = {}
         for p in pending:
-            kinds.setdefault((p.role, p.spec), p)
+            kinds.setdefault((p.role, p.spec, p.subgroups), p)
         return [[p] for p in kinds.values()]
     # What runs and what starts already stays in the minimum.
     there = replace(m, running=(*running, *started))

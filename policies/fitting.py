@@ -4,7 +4,8 @@ Equal pods without ties to others are counted; otherwise a depth-first search tr
 pods in one order only. A search that meets its step limit says so: its "no" is then no proof.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +16,11 @@ from .evictable import evictable, given_up
 from .ledger import Matrix
 from .pod_affinity import PodAffinity
 from .scene import Scene
-from .tracker import Counting, Mask, Tracker, World
+from .tracker import Choice, Choosing, Counting, Mask, Tracker, World
 
 STEPS = 20_000
+STEPS_OF_A_DOMAIN = 20
+"""What it costs to try a domain, in steps of the search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,9 @@ class Field:
         self._company = tuple(isinstance(r, PodAffinity) for r in ties)
         self.met: frozenset[PodKey] = frozenset()
         """Pods whose wish for company counts as met."""
+        self.only: dict[PodKey, Mask] = {}
+        """Nodes that pods are confined to while a domain is tried for them."""
+        self._choosing = tuple(t for t in self._trackers if isinstance(t, Choosing))
         self._steps = 0
         self._together = False
 
@@ -48,6 +54,8 @@ class Field:
         row = self.scene.row(pod)
         asked = np.flatnonzero(row)
         mask: Mask = self.scene.mask(pod) & (self.room[:, asked] >= row[asked]).all(axis=1)
+        if pod.key in self.only:
+            mask = mask & self.only[pod.key]
         for tracker, company in zip(self._trackers, self._company, strict=True):
             met = company and pod.key in self.met
             allowed = tracker.opens(pod) if together or met else tracker.allows(pod)
@@ -88,10 +96,87 @@ class Field:
         """Find places for all the pods; the field is left as it was."""
         if not pods:
             return Fit({})
-        kinds = _kinds(pods)
+        self._steps = steps
+        choices = [c for c in self.choices(pods) if c.hard]
+        fit = self._choose(pods, choices, 0) if choices else self._plain(pods)
+        self.scene.cut_short |= fit.places is None and not fit.proven
+        return fit
+
+    # Domains
+
+    def choices(self, pods: Sequence[Pod]) -> list[Choice]:
+        """Return what has to be chosen for pods that want to be near each other."""
+        return [c for t in self._choosing for c in t.choices(pods)]
+
+    @contextmanager
+    def confined(self, pods: Iterable[PodKey], mask: Mask) -> Iterator[None]:
+        """Confine the pods to these nodes for a while, beside what confines them already."""
+        before = self.only
+        same: dict[int, Mask] = {}
+        self.only = dict(before)
+        for key in pods:
+            old = before.get(key)
+            if old is None:
+                self.only[key] = mask
+            else:
+                if id(old) not in same:
+                    same[id(old)] = old & mask
+                self.only[key] = same[id(old)]
+        try:
+            yield
+        finally:
+            self.only = before
+
+    def might_bear(self, pods: Sequence[Pod], mask: Mask, room: Matrix) -> bool:
+        """Say whether room and filters speak for these nodes taking all the pods; quick."""
+        total = self.scene.rows(pods)
+        asked = np.flatnonzero(total)
+        if (np.maximum(room[mask][:, asked], 0).sum(axis=0) < total[asked]).any():
+            return False
+        kinds: dict[int, list[Pod]] = {}
+        for p in pods:
+            kinds.setdefault(id(p.spec), []).append(p)
+        for same in kinds.values():
+            row = self.scene.row(same[0])
+            counts = np.where(self.scene.mask(same[0]) & mask, len(same), 0).astype(object)
+            for r in np.flatnonzero(row):
+                counts = np.minimum(counts, np.maximum(room[:, r], 0) // row[r])
+            if int(counts.sum()) < len(same):
+                return False
+        return True
+
+    def _choose(self, pods: Sequence[Pod], choices: Sequence[Choice], at: int) -> Fit:
+        """Try the domains of one choice after the other; a part that is stuck ends its branch."""
+        if at == len(choices):
+            return self._plain(pods)
+        choice = choices[at]
+        mine = [p for p in pods if p.key in choice.pods]
+        open_ = frozenset[PodKey]().union(*(c.pods for c in choices[at + 1 :]))
+        settled = [p for p in pods if p.key not in open_]
+        proven = True
+        for mask in choice.domains:
+            if not self.might_bear(mine, mask, self.room):
+                continue
+            self._steps -= STEPS_OF_A_DOMAIN
+            if self._steps <= 0:
+                return Fit(None, proven=False)
+            with self.confined(choice.pods, mask):
+                if at + 1 < len(choices) and settled:
+                    part = self._plain(settled)
+                    if part.places is None and part.proven:
+                        continue
+                fit = self._choose(pods, choices, at + 1)
+            if fit.places is not None:
+                return fit
+            proven &= fit.proven
+        return Fit(None, proven)
+
+    # Pods
+
+    def _plain(self, pods: Sequence[Pod]) -> Fit:
+        kinds = self._kinds(pods)
         if len(kinds) == 1 and not is_tied(pods[0]):
             return self._count(pods)
-        self._steps = steps
         self._together = False
         found: dict[PodKey, int] = {}
         done = self._search([list(k) for k in kinds], found, [-1] * len(kinds))
@@ -102,9 +187,16 @@ class Field:
         if done:
             names = self.scene.nodes
             return Fit({k: names[i].name for k, i in found.items()})
-        proven = self._steps > 0
-        self.scene.cut_short |= not proven
-        return Fit(None, proven)
+        return Fit(None, proven=self._steps > 0)
+
+    def _kinds(self, pods: Iterable[Pod]) -> list[list[Pod]]:
+        """Group pods that no rule tells apart; hungry kinds first."""
+        out: dict[object, list[Pod]] = {}
+        for p in pods:
+            labels = tuple(sorted(p.labels.items())) if is_tied(p) else p.role
+            key = (id(p.spec), labels, p.namespace, id(self.only.get(p.key)))
+            out.setdefault(key, []).append(p)
+        return [list(reversed(k)) for k in out.values()]
 
     def _count(self, pods: Sequence[Pod]) -> Fit:
         counts = self.per_node(pods[0], len(pods))
@@ -173,15 +265,6 @@ def is_tied(pod: Pod) -> bool:
 
 def _minds_others(pod: Pod) -> bool:
     return bool(pod.spec.affinity) or any(c.hard for c in pod.spec.spread)
-
-
-def _kinds(pods: Iterable[Pod]) -> list[list[Pod]]:
-    """Group pods that no rule tells apart; hungry kinds first."""
-    out: dict[object, list[Pod]] = {}
-    for p in pods:
-        key = (id(p.spec), tuple(sorted(p.labels.items())) if is_tied(p) else p.role, p.namespace)
-        out.setdefault(key, []).append(p)
-    return [list(reversed(k)) for k in out.values()]
 
 
 def emptied(scene: Scene) -> Field:

@@ -78,7 +78,8 @@ def elastic_starts(outcome: Outcome, key: GroupKey) -> tuple[tuple[Pod, ...], Ma
 def _alike(scene: Scene, p: Pod) -> object:
     """Pods of a group that differ in nothing that anybody looks at."""
     labels = tuple((k, p.labels.get(k)) for k in sorted(scene.asked_labels))
-    return (p.role, p.spec, p.key in nominated_pods(scene), p.priority, p.preemptable, labels)
+    promised = p.key in nominated_pods(scene)
+    return (p.role, p.spec, p.subgroups, promised, p.priority, p.preemptable, labels)
 
 
 def runners(outcome: Outcome) -> list[Giver]:

@@ -4,6 +4,7 @@ from typing import Any
 
 from ..models import Config
 from .api import Objective
+from .closeness import Closeness
 from .eviction_cost import ByPriority, GangsBroken, LostWork, Returning, Youngest
 from .fairness import work_tiers
 from .placement import Binpack, LargeHoles, MemberOrder, Seniority, Spread, Stability, Waiting
@@ -27,6 +28,7 @@ OPTIONAL: tuple[Objective, ...] = (
     Seniority(),
     Waiting(),
     MemberOrder(),
+    Closeness(),
     Wishes(),
     Stability(),
     *PACKING.values(),
@@ -42,6 +44,7 @@ def goals_for(config: Config, extra: tuple[Any, ...] = ()) -> tuple[Objective, .
         Seniority(),
         Waiting(),
         MemberOrder(),
+        Closeness(),
         Wishes(),
         *(r for r in extra if isinstance(r, Objective)),
         Stability(),

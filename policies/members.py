@@ -113,9 +113,9 @@ class Members:
 
     def _by_kind(self, pending: Sequence[Pod]) -> Iterator[tuple[Pod, ...]]:
         waiting = {p.key for p in pending}
-        for kind in {(p.role, p.spec): None for p in pending}:
+        for kind in {_kind(p): None for p in pending}:
             for last in (False, True):
-                ordered = sorted(pending, key=lambda p: ((p.role, p.spec) != kind) != last)
+                ordered = sorted(pending, key=lambda p: (_kind(p) != kind) != last)
                 yield tuple(p for p in self.split([*self.running, *ordered])[0] if p.key in waiting)
 
     @cached_property
@@ -143,8 +143,15 @@ CHOICES = 200
 """Up to so many choices of a minimum are looked at one by one."""
 
 
-def _kinds(pods: Iterable[Pod]) -> frozenset[tuple[tuple[str, PodSpec], int]]:
-    return frozenset(Counter((p.role, p.spec) for p in pods).items())
+_Kind = tuple[str, PodSpec, tuple[str, ...]]
+
+
+def _kind(pod: Pod) -> _Kind:
+    return (pod.role, pod.spec, pod.subgroups)
+
+
+def _kinds(pods: Iterable[Pod]) -> frozenset[tuple[_Kind, int]]:
+    return frozenset(Counter(map(_kind, pods)).items())
 
 
 class Roster:

@@ -182,6 +182,7 @@ class _Judge:
                 and other.group.priority == g.priority
                 and party_of(o.scene, other.group) == party_of(o.scene, g)
                 and (other.need, dict(other.role_need)) == (m.need, dict(m.role_need))
+                and (other.group.topology, other.group.subgroups) == (g.topology, g.subgroups)
                 and other.group.created_s > g.created_s
                 and _kinds(other.pending) == kind
                 and is_promised(other.pending) == is_promised(m.pending)
@@ -295,5 +296,5 @@ class _Judge:
         return True
 
 
-def _kinds(pods: Sequence[Pod]) -> Counter[tuple[str, PodSpec]]:
-    return Counter((p.role, p.spec) for p in pods)
+def _kinds(pods: Sequence[Pod]) -> Counter[tuple[str, PodSpec, tuple[str, ...]]]:
+    return Counter((p.role, p.spec, p.subgroups) for p in pods)

@@ -24,6 +24,7 @@ from .preemption import Preemption
 from .queue_access import QueueAccess
 from .quota import Quota
 from .shared_claims import SharedClaims
+from .topology import Topology
 from .topology_spread import TopologySpread
 from .volumes import Volumes
 
@@ -46,6 +47,7 @@ BUILT_IN: tuple[Callable[..., Any], ...] = (
     SharedClaims,
     Devices,
     NumaCells,
+    Topology,
 )
 ALWAYS_ON = frozenset({"capacity", "devices", "gang", "preemption", "budget", "queue"})
 """Rules that cannot be turned off: without them a plan could do harm."""

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import Config, Node, Pod, PodKey, PodSpec, PodState, Reason, Snapshot
-from .api import Filter, NodeFeatures
+from .api import Filter, NodeFeatures, Telling
+from .bonds import Bonds
 from .device_room import leeway
 from .ledger import Ledger, Matrix, ledger_of
 from .members import Roster
@@ -131,6 +132,11 @@ class Scene:
         return {p.key: p for p in self.snapshot.pods}
 
     @cached_property
+    def bonds(self) -> Bonds:
+        """Pods that ask to be near each other; none without the rule that keeps them so."""
+        return Bonds(self.snapshot if any(isinstance(r, Telling) for r in self.rules) else None)
+
+    @cached_property
     def asked_labels(self) -> frozenset[str]:
         """Labels of pods that some affinity term or spread constraint asks for."""
         keys: set[str] = set()
@@ -206,4 +212,4 @@ class Scene:
             for p, i in (*self.holders, *self.reserved)
             if p.state is not PodState.TERMINATING and p.key not in gone
         ]
-        return World(self.nodes, present, self.before, self.memo)
+        return World(self.nodes, present, self.before, self.memo, self.bonds)

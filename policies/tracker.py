@@ -4,12 +4,14 @@ Trackers take pods one at a time, as kube-scheduler would; the rules' ``check`` 
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import Node, Pod
+from ..models import Node, Pod, PodKey
+from .bonds import Bond, Bonds
 
 Mask = NDArray[np.bool_]
 
@@ -23,6 +25,7 @@ class World:
         present: Iterable[tuple[Pod, int]],
         before: Sequence[tuple[Pod, int]] | None = None,
         memo: dict[str, Any] | None = None,
+        bonds: Bonds | None = None,
     ) -> None:
         self.nodes = nodes
         self.present = list(present)
@@ -30,6 +33,7 @@ class World:
         """Pods before the plan; those that are not present have left, or will."""
         self.memo: dict[str, Any] = {} if memo is None else memo
         """What follows from ``nodes`` and ``before`` alone, by rule."""
+        self.bonds = bonds
         self._domains: dict[str, tuple[NDArray[np.int64], list[str]]] = {}
 
     def domains(self, key: str) -> tuple[NDArray[np.int64], list[str]]:
@@ -66,6 +70,29 @@ class Counting(Protocol):
 
     def most(self, pod: Pod, counts: NDArray[Any]) -> NDArray[Any]:
         """Return the counts per node, lowered to what the rule lets in."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Pods that share one domain, whichever it is."""
+
+    bond: Bond
+    pods: frozenset[PodKey]
+    hard: bool
+    """They must; else they would like to."""
+    domains: Sequence[Mask]
+    """The nodes of each domain that may take them all."""
+    nearer: Sequence[Sequence[Mask]] = field(default=())
+    """Domains that they would like better, by level, the best liked first."""
+
+
+@runtime_checkable
+class Choosing(Protocol):
+    """A tracker of a rule that keeps pods together in a domain."""
+
+    def choices(self, pods: Sequence[Pod]) -> Sequence[Choice]:
+        """Return what has to be chosen for these pods, what holds most of them first."""
         ...
 
 

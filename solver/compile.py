@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..models import GroupKey, Pod
-from ..policies.api import Tracked
+from ..policies.api import Telling, Tracked
 from ..policies.board import (
     NOBODY,
     Claimant,
@@ -65,6 +65,8 @@ class _Compiler:
         self._same_claimant: dict[Claimant, Claimant] = {}
         self._first_claimant: dict[object, Claimant] = {}
         self.sees_pods = any(p.spec.sees_pods for p in scene.snapshot.pods if p.ours or p.holds)
+
+        self.telling = [r for r in scene.rules if isinstance(r, Telling)]
 
     def run(self) -> Compiled:
         seekers = [m for m in self.scene.roster.values() if self._seeks(m)]
@@ -172,10 +174,11 @@ class _Compiler:
         if self.sees_pods:
             asked = self.scene.asked_labels
             labels = (p.namespace, tuple(sorted((k, v) for k, v in p.labels.items() if k in asked)))
-        key = (p.spec, labels, claimant)
+        told = tuple(r.tells(self.scene, p) for r in self.telling)
+        key = (p.spec, labels, told, claimant)
         if key not in shapes:
             row = tuple(int(v) for v in self.scene.row(p))
-            self._kinds[len(shapes)] = (p.spec, labels)
+            self._kinds[len(shapes)] = (p.spec, labels, told)
             shapes[key] = Shape(len(shapes), p, row, claimant)
         return shapes[key]
 
@@ -320,6 +323,7 @@ class _Compiler:
         alone |= sharing_nodes(self.scene)
         cells = {i for i, n in enumerate(self.scene.nodes) if n.numa is not None and n.numa.strict}
         keys = self._domain_keys(shapes)
+        split = [numbers for r in self.telling for numbers in r.splits(self.scene)]
         table = np.stack(counts, axis=1)
         room = self.scene.room_later
         same: dict[object, list[int]] = {}
@@ -331,7 +335,7 @@ class _Compiler:
                 if i in alone or i in cells
                 else (
                     table[i].tobytes(), tuple(int(v) for v in room[i]),
-                    tuple(n.labels.get(k) for k in keys),
+                    tuple(n.labels.get(k) for k in keys), tuple(int(s[i]) for s in split),
                 )
             )  # fmt: skip
             same.setdefault(key, []).append(i)

@@ -19,7 +19,10 @@ from ..policies.quota import non_preemptible_use
 from ..policies.rights import asks_of, cross_branches
 from ..policies.scene import Scene
 from ..policies.standing import MEASURES, standing_of
-from ..policies.tracker import Mask
+from ..policies.tracker import Choice, Mask
+
+TRIES = 60
+"""Up to so many choices of domains are tried for one request."""
 
 
 @dataclass
@@ -52,6 +55,7 @@ class Draft:
         self.base = scene.room_later.copy()
         self.claimed: dict[int, set[GroupKey]] = {}
         """Groups with a right to what was freed on a node."""
+        self._tries = TRIES
         self._rows = {q: np.zeros(len(scene.ledger.resources), dtype=object) for q in self.use}
 
     # Quota
@@ -145,7 +149,45 @@ class Draft:
         return room
 
     def place_all(self, pods: Sequence[Pod]) -> list[tuple[Pod, int]] | None:
-        """Place all the pods on open room, equal ones together; None, and nothing, if some fail."""
+        """Place all the pods on open room, equal ones together; None, and nothing, if some fail.
+
+        Pods that want to be near each other try one domain after the other.
+        """
+        choices = self.field.choices(pods)
+        if not choices:
+            return self._place_where_best(pods)
+        assert pods[0].group is not None
+        self._tries = TRIES
+        return self._place_near(pods, choices, self.open_room(pods[0].group))
+
+    def _place_near(
+        self, pods: Sequence[Pod], choices: Sequence[Choice], room: Matrix
+    ) -> list[tuple[Pod, int]] | None:
+        if not choices:
+            self._tries -= 1
+            return self._place_where_best(pods)
+        choice = choices[0]
+        mine = [p for p in pods if p.key in choice.pods]
+        for masks in (*choice.nearer, choice.domains):
+            able = [m for m in masks if self.field.might_bear(mine, m, room)]
+            for mask in sorted(able, key=lambda m: self._spare_room(m, mine)):
+                if self._tries <= 0:
+                    return None
+                with self.field.confined(choice.pods, mask):
+                    done = self._place_near(pods, choices[1:], room)
+                if done is not None:
+                    return done
+        return None if choice.hard else self._place_near(pods, choices[1:], room)
+
+    def _spare_room(self, mask: Mask, pods: Sequence[Pod]) -> float:
+        """Return what a domain would have left of what the pods ask for: the least fits best."""
+        row = self.scene.row(pods[0])
+        asked = np.flatnonzero(row)
+        whole = np.maximum(self.scene.allocatable[:, asked].astype(float).sum(axis=0), 1.0)
+        left = np.maximum(self.field.room[mask][:, asked], 0).astype(float).sum(axis=0)
+        return float((left / whole).sum())
+
+    def _place_where_best(self, pods: Sequence[Pod]) -> list[tuple[Pod, int]] | None:
         done: list[tuple[Pod, int]] = []
         waiting = list(pods)
         while waiting:

@@ -18,8 +18,8 @@ from ..policies.members import Members, Standing
 from ..policies.places import ranks_of
 from ..policies.scene import Scene
 from ..policies.standing import StandingTable, standing_of
+from .domain_hunt import hunt
 from .draft import Draft
-from .hunt import Hunt
 
 
 @dataclass
@@ -295,10 +295,10 @@ class _Greedy:
             g.queue, g.priority, g.may_preempt, g.preemptable,
             tuple(sorted((id(p.spec), p.role) for p in pods)),
         )  # fmt: skip
-        tied = any(p.spec.sees_pods for p in pods)
+        tied = any(p.spec.sees_pods for p in pods) or bool(self.scene.bonds.of_group(group))
         if not tied and kind in self._hopeless:
             return False
-        if Hunt(draft, group, pods).run():
+        if hunt(draft, group, pods):
             return True
         self._hopeless.add(kind)
         return False

@@ -38,7 +38,7 @@ class Hunt:
             return False
         done = self._quota() and self._places() and self._spare() and self._stands()
         if not done:
-            self._undo()
+            self.undo()
         return done
 
     # Costs
@@ -133,6 +133,9 @@ class Hunt:
 
     def _nodes_with_prey(self, pod: Pod) -> list[int]:
         mask = self._draft.scene.mask(pod)
+        only = self._draft.field.only.get(pod.key)
+        if only is not None:
+            mask = mask & only
         nodes = {
             self._node_of[p.key]
             for prey in self._prey.values()
@@ -244,7 +247,18 @@ class Hunt:
                     return False
         return True
 
-    def _undo(self) -> None:
+    def total(self) -> Cost:
+        """Return what the victims cost: the dearest priority, how many pods, how much work."""
+        scene = self._draft.scene
+        taken = [(self._prey[g], p) for g, pods in self._taken.items() for p in pods]
+        return (
+            max((int(prey.inside) for prey, _ in taken), default=0),
+            max((prey.priority for prey, _ in taken), default=-(1 << 31)),
+            len(taken),
+            sum(lost_work(scene, p) for _, p in taken),
+        )
+
+    def undo(self) -> None:
         for p in reversed(self._placed):
             self._draft.take_back(p)
         for g, pods in self._taken.items():

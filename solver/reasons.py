@@ -5,6 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from ..models import GroupKey, Pod, Reason
+from ..models.quantity import show
+from ..policies.could_run import with_running
 from ..policies.fitting import Field, emptied
 from ..policies.holds import holds
 from ..policies.members import Members, Standing
@@ -40,7 +42,6 @@ def reasons_for(outcome: Outcome, key: GroupKey) -> Iterable[Reason]:
 
 
 def _quota(outcome: Outcome, m: Members, pods: list[Pod]) -> Iterable[Reason]:
-    from ..models.quantity import show
     from ..policies.limits import limits_of
     from ..policies.quota import non_preemptible_use
 
@@ -76,7 +77,13 @@ def _nodes(outcome: Outcome, m: Members, pods: list[Pod], elastic: bool) -> Iter
     """Say what nodes lack: after the plan, or at all."""
     scene = outcome.scene
     if not standing_of(scene).could_run[m.key]:
-        fitting, words = _most_that_fit(emptied(scene), pods)
+        field = emptied(scene)
+        with_running(scene, field, m)
+        found = list(_levels(field, m, pods, ", even on a cluster empty of what may be evicted"))
+        if found:
+            yield from found
+            return
+        fitting, words = _most_that_fit(field, pods)
         yield Reason(
             "capacity", f"group {m.key}",
             f"cannot run on this cluster even when it is empty of work that may be evicted: "
@@ -85,12 +92,67 @@ def _nodes(outcome: Outcome, m: Members, pods: list[Pod], elastic: bool) -> Iter
         return
     world = scene.world(outcome.evicted)
     world.present.extend(outcome.new_pods)
-    fitting, words = _most_that_fit(Field(scene, outcome.room, world), pods)
+    field = Field(scene, outcome.room, world)
+    found = list(_levels(field, m, pods, ""))
+    if found:
+        yield from found
+        return
+    fitting, words = _most_that_fit(field, pods)
     if fitting < len(pods):
         fit = f"{fitting} of {len(pods)} members would fit"
         if elastic:
             fit = "no node takes one more member"
         yield Reason("capacity", f"group {m.key}", f"{fit}; {words}")
+
+
+def _levels(field: Field, m: Members, pods: list[Pod], where: str) -> Iterable[Reason]:
+    """Say what the best domain of each required level has room for."""
+    for bond in field.scene.bonds.of_group(m.key):
+        mine = [p for p in pods if bond.holds(p)]
+        level = bond.required
+        if level is None or not mine:
+            continue
+        (choice,) = [c for c in field.choices(mine) if c.bond is bond]
+        best, at = -1, -1
+        for mask in choice.domains:
+            with field.confined(choice.pods, mask):
+                n = _fitting(field, mine)
+            if n > best:
+                best, at = n, int(level.numbers[int(np.argmax(mask))])
+        if best >= len(mine):
+            continue
+        asked = f"needs {_told(mine)} in one {level.told}{where}"
+        if at < 0:
+            yield Reason("topology", bond.label, f"{asked}; no node that it may use is in any")
+            continue
+        only = "where its other pods are" if len(choice.domains) == 1 else "the best"
+        yield Reason(
+            "topology", bond.label, f"{asked}; {level.domains[at]}, {only}, has room for {best}"
+        )
+
+
+def _told(pods: list[Pod]) -> str:
+    """Tell pods in numbers: how many, and of what."""
+    specs = {p.spec for p in pods}
+    n = f"{len(pods)} pod{'s' if len(pods) > 1 else ''}"
+    if len(specs) > 1:
+        return n
+    requests = pods[0].spec.requests
+    names = sorted(requests, key=lambda r: (r in ("memory", "ephemeral-storage"), r == "cpu", r))
+    return f"{n} of {show(requests[names[0]], names[0])} {names[0]}" if names else n
+
+
+def _fitting(field: Field, pods: list[Pod]) -> int:
+    """Place one pod after the other; return how many fit."""
+    placed = []
+    for p in pods:
+        spots = field.candidates(p)
+        if spots.any():
+            placed.append((p, int(spots.argmax())))
+            field.add(*placed[-1])
+    for p, i in placed:
+        field.add(p, i, -1)
+    return len(placed)
 
 
 def _most_that_fit(field: Field, pods: list[Pod]) -> tuple[int, str]:

@@ -15,6 +15,7 @@ from apportion.adapters.expectations import Expectation
 from apportion.adapters.scenario import (
     Cluster,
     Meta,
+    Near,
     NodeTaint,
     Role,
     Scenario,
@@ -32,7 +33,7 @@ PLAN = models.Plan
 NOT_WRITTEN = {"Amounts", "Config", "QueueShare", "TierSettings", "Violation"}
 """Values that stand in no document: amounts are mappings, settings have words of their own."""
 PEOPLE = (
-    Scenario, Meta, Cluster, ScenarioNode, NodeTaint, ScenarioQueue, ScenarioGroup, Role,
+    Scenario, Meta, Near, Cluster, ScenarioNode, NodeTaint, ScenarioQueue, ScenarioGroup, Role,
     Expectation, Configuration, Settings, Tiers, QueueSettings,
 )  # fmt: skip
 

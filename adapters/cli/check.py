@@ -15,6 +15,7 @@ from .options import (
     QueuesFromOption,
     SchedulerNames,
     Seed,
+    TopologyLabels,
     asked,
     chosen,
 )
@@ -58,6 +59,7 @@ def check(
     deterministic: Deterministic = False,
     scheduler_name: SchedulerNames = None,
     queues_from: QueuesFromOption = None,
+    topology_labels: TopologyLabels = None,
     now: Now = None,
 ) -> int:
     """Run scenarios, or verify a plan.
@@ -67,8 +69,8 @@ def check(
     rule, and with --order also by the list of what must never be seen in a plan. Exit code 1
     if anything does not hold.
     """
-    picked = chosen(config, budget, seed, deterministic)
-    reading = asked(scheduler_name, queues_from, now)
+    picked = chosen(config, budget, seed, deterministic, topology_labels)
+    reading = asked(scheduler_name, queues_from, now, picked)
     if plan is not None:
         return _verify(plan, [*(inputs or ()), *(scenarios or ())], order, picked, reading)
     from ...models import InputError

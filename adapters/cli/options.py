@@ -63,6 +63,15 @@ QueuesFromOption = Annotated[
 ]
 
 
+TopologyLabels = Annotated[
+    str | None,
+    typer.Option(
+        "--topology-labels", metavar="LABEL,...",
+        help="Node labels that are levels of the network, the widest first: zone,block,rack.",
+    ),
+]  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """Settings of the command line: a configuration file, and options that come after it."""
@@ -78,7 +87,13 @@ class Chosen:
         return changed(changed(config, self.file), self.changes)
 
 
-def chosen(config: str | None, budget: str | None, seed: int | None, deterministic: bool) -> Chosen:
+def chosen(
+    config: str | None,
+    budget: str | None,
+    seed: int | None,
+    deterministic: bool,
+    topology_labels: str | None = None,
+) -> Chosen:
     """Read the configuration file and the options over it; an unknown rule is refused at once."""
     from ...models import Config
     from ...policies.registry import rules_for
@@ -92,9 +107,23 @@ def chosen(config: str | None, budget: str | None, seed: int | None, determinist
         changes["seed"] = seed
     if deterministic:
         changes["deterministic"] = True
+    if topology_labels is not None:
+        changes["topology_labels"] = _labels(topology_labels)
     out = Chosen(changes, dict(file), warnings)
     rules_for(out.over(Config()))
     return out
+
+
+def _labels(text: str) -> tuple[str, ...]:
+    from ...models import InputError
+
+    labels = tuple(part.strip() for part in text.split(","))
+    if not all(labels) or len(set(labels)) < len(labels):
+        raise InputError(
+            f"--topology-labels: {text[:60]!r} names a label twice or none; write node labels "
+            "from the widest level to the narrowest, such as zone,block,rack"
+        )
+    return labels
 
 
 def _budget(text: str) -> int:
@@ -111,10 +140,13 @@ def _budget(text: str) -> int:
 
 
 def asked(
-    scheduler_names: list[str] | None, queues_from: QueueSource | None, now: str | None
+    scheduler_names: list[str] | None,
+    queues_from: QueueSource | None,
+    now: str | None,
+    picked: Chosen,
 ) -> "Asked":
     """Return what the options say about reading."""
-    from ...models import InputError
+    from ...models import Config, InputError
     from ..inputs import Asked
     from ..kubernetes import QueuesFrom
     from ..kubernetes.times import seconds_of
@@ -130,4 +162,5 @@ def asked(
     source: QueuesFrom | None = None
     if queues_from is not None:
         source = "kueue" if queues_from is QueueSource.KUEUE else "volcano"
-    return Asked(tuple(dict.fromkeys(scheduler_names or ())), source, now_s)
+    names = tuple(dict.fromkeys(scheduler_names or ()))
+    return Asked(names, source, now_s, picked.over(Config()).topology_labels)

@@ -17,6 +17,7 @@ from .options import (
     QueuesFromOption,
     SchedulerNames,
     Seed,
+    TopologyLabels,
     asked,
     chosen,
 )
@@ -62,6 +63,7 @@ def plan(
     deterministic: Deterministic = False,
     scheduler_name: SchedulerNames = None,
     queues_from: QueuesFromOption = None,
+    topology_labels: TopologyLabels = None,
     now: Now = None,
     settle: Annotated[
         int | None,
@@ -89,8 +91,8 @@ def plan(
     FILE... is any mix of Kubernetes objects (YAML or JSON, kind: List too, .gz too), Scenario
     documents and snapshots. Nothing is ever applied to a cluster.
     """
-    picked = chosen(config, budget, seed, deterministic)
-    reading = asked(scheduler_name, queues_from, now)
+    picked = chosen(config, budget, seed, deterministic, topology_labels)
+    reading = asked(scheduler_name, queues_from, now, picked)
     from ...models import Config
 
     with ExitStack() as stack:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from .body_pod import ConditionBody, Int32, Quantities
+from .body_pod import ConditionBody, Int32, Quantities, SelectorBody
 from .shape import Hot
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
@@ -22,6 +22,10 @@ class SubGroupPolicyBody(Hot):
     """Volcano: a part of the group that is a gang of its own."""
 
     name: str | None = None
+    label_selector: SelectorBody | None = None
+    match_label_keys: list[str] | None = None
+    sub_group_size: Count | None = None
+    min_sub_groups: Count | None = None
     network_topology: NetworkTopologyBody | None = None
 
 
@@ -56,10 +60,16 @@ class PolicyBody(Hot):
     basic: Any = None
 
 
+class TopologyKeyBody(Hot):
+    """Upstream: one label that the nodes of all pods must share."""
+
+    key: str | None = None
+
+
 class ConstraintsBody(Hot):
     """Upstream: topology keys that the pods must share."""
 
-    topology: list[Any] | None = None
+    topology: list[TopologyKeyBody] | None = None
 
 
 class GroupSpecBody(Hot):

@@ -140,6 +140,7 @@ class Partition(Outside):
 
     min_partitions: Natural | None = None
     partition_size: Natural | None = None
+    network_topology: Any = None
 
 
 class Task(Outside):

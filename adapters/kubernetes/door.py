@@ -30,6 +30,7 @@ from .queue_tree import queues_of
 from .queues_kueue import kueue_queues
 from .reader import Objects, read_objects
 from .storage import Storage
+from .topologies import Topologies
 from .volcano_jobs import expand
 from .world import Priorities, World, defaults_of, namespaces_of, surroundings_of
 
@@ -105,6 +106,7 @@ def _snapshot_from(documents: Iterable[Document], options: ReadOptions) -> Snaps
         budgets=[b for b in budgets if b is not None],
         namespaces=list(world.namespaces.values()),
         quotas=[q for q in quotas if q is not None],
+        topologies=world.topologies.used,
         nominations=_promises(ours, {n.name for n in nodes}),
         scheduler_names=options.scheduler_names,
         rejected=ledger.rejected,
@@ -136,6 +138,14 @@ def _world(objects: Objects, options: ReadOptions, ledger: Ledger) -> World:
         namespaces=declared,
         surroundings=surroundings_of(declared, seen),
         cards=Cards(nodes, ledger),
+        topologies=Topologies(
+            objects.of("topology.volcano.sh", "HyperNode"),
+            objects.of("kai.scheduler", "Topology"),
+            objects.of("kueue.x-k8s.io", "Topology"),
+            objects.of("", "Node"),
+            options.topology_labels,
+            ledger,
+        ),
         defaults=defaults_of(objects.of("", "LimitRange"), ledger),
         storage=Storage.of(objects, ledger),
         numa=numa_reports(

@@ -7,16 +7,22 @@ from .body_group import (
     GroupBody,
     GroupSpecBody,
     GroupStatusBody,
-    NetworkTopologyBody,
     PolicyBody,
     WorkloadBody,
 )
 from .faults import Faults, Ledger
 from .membership import DIALECT_OF_API, Dialect, workload_group
 from .meta import Owner, Thing
+from .nearness import (
+    Nearness,
+    Split,
+    levels_near,
+    policy_split,
+    subgroup_splits,
+    tiers_near,
+)
 from .resources import amounts
 
-_NOT_YET = "which this version cannot honour yet; take it off to have the group placed anywhere"
 FINISHED = ("Completed", "Finished", "Failed")
 
 
@@ -42,6 +48,8 @@ class Draft:
     implicit: bool = False
     broken_since_s: int | None = None
     owner: Owner | None = None
+    near: Nearness | None = None
+    splits: list[Split] = field(default_factory=list)
     hold: list[Reason] = field(default_factory=list)
 
     @property
@@ -90,25 +98,11 @@ def _volcano(
     draft: Draft, thing: Thing, spec: GroupSpecBody, faults: Faults, ledger: Ledger
 ) -> None:
     draft.roles = {role: n for role, n in (spec.min_task_member or {}).items() if n}
-    network_topology(draft, spec.network_topology, "spec.networkTopology", ledger)
+    title = draft.title
+    draft.near = tiers_near(spec.network_topology, "spec.networkTopology", title, ledger)
     for i, policy in enumerate(spec.sub_group_policy or ()):
         path = f"spec.subGroupPolicy[{i}]"
-        ledger.warn(draft.title, path, "is not used yet; the group counts as one gang")
-        network_topology(draft, policy.network_topology, f"{path}.networkTopology", ledger)
-
-
-def network_topology(
-    draft: Draft, wish: NetworkTopologyBody | None, path: str, ledger: Ledger
-) -> None:
-    """Hold the group for a hard topology; warn of a soft one. Volcano's default mode is hard."""
-    if wish is None:
-        return
-    if wish.mode not in (None, "", "hard", "soft"):
-        ledger.warn(draft.title, f"{path}.mode", f"{wish.mode!r} is unknown; taken as hard")
-    if wish.mode == "soft":
-        ledger.warn(draft.title, path, "is not used yet; it was a wish, so the group is planned")
-    else:
-        draft.held("topology", f"{path} asks for a hard network topology, {_NOT_YET}")
+        draft.splits.append(policy_split(policy, path, title, faults, ledger))
 
 
 def _kai(draft: Draft, thing: Thing, spec: GroupSpecBody, faults: Faults, ledger: Ledger) -> None:
@@ -122,7 +116,8 @@ def _kai(draft: Draft, thing: Thing, spec: GroupSpecBody, faults: Faults, ledger
     draft.queue = draft.queue or thing.labels.get("kai.scheduler/queue", "")
     draft.priority_class = draft.priority_class or thing.labels.get("priorityClassName", "")
     parents = {g.parent for g in spec.sub_groups or () if g.parent}
-    places = [(spec.topology_constraint, "spec.topologyConstraint")]
+    draft.near = levels_near(spec.topology_constraint, "spec.topologyConstraint")
+    draft.splits = subgroup_splits(spec.sub_groups or [])
     for i, sub in enumerate(spec.sub_groups or ()):
         path = f"spec.subGroups[{i}]"
         if not sub.name:
@@ -131,12 +126,6 @@ def _kai(draft: Draft, thing: Thing, spec: GroupSpecBody, faults: Faults, ledger
             draft.roles[sub.name] = 1 if sub.min_member is None else sub.min_member
         if sub.min_sub_group is not None:
             ledger.warn(draft.title, f"{path}.minSubGroup", "is not used yet")
-        places.append((sub.topology_constraint, f"{path}.topologyConstraint"))
-    for wish, path in places:
-        if wish is not None and wish.required_topology_level:
-            draft.held("topology", f"{path} requires a topology level, {_NOT_YET}")
-        elif wish is not None and wish.preferred_topology_level:
-            ledger.warn(draft.title, path, "is not used yet; it was a wish")
 
 
 def _plain(draft: Draft, thing: Thing, spec: GroupSpecBody, faults: Faults, ledger: Ledger) -> None:
@@ -148,9 +137,19 @@ def _upstream(
 ) -> None:
     draft.minimum = _gang(spec.scheduling_policy)
     draft.priority = spec.priority
-    if spec.scheduling_constraints is not None and spec.scheduling_constraints.topology:
+    constraints = spec.scheduling_constraints
+    keys = [x.key for x in (constraints.topology or ()) if x.key] if constraints else []
+    if keys:
         path = "spec.schedulingConstraints.topology"
-        draft.held("topology", f"{path} requires a topology, {_NOT_YET}")
+        draft.near = Nearness(f"{path}[0].key", required=keys[0])
+        draft.splits = [
+            Split(f"all in one {key}", Nearness(f"{path}[{i}].key", required=key), _everybody)
+            for i, key in enumerate(keys[1:], 1)
+        ]
+
+
+def _everybody(thing: Thing) -> str:
+    return "all"
 
 
 def _gang(policy: PolicyBody | None) -> int:

@@ -7,6 +7,7 @@ from ...models import Amounts, Group, Pod
 from ..paths import below
 from .drafts import FINISHED, Draft, replica_of
 from .faults import Ledger
+from .group_topology import Placement, placement_of
 from .membership import Dialect, Reference, references
 from .meta import Thing
 from .owners import MIN_MEMBER, Owners
@@ -198,13 +199,16 @@ def build(
     groups: list[Group] = []
     pods: list[Pod] = []
     for m in members:
-        group = _group(m, names, owners, world)
+        placed = placement_of(m.draft, m.pods, owners, world)
+        group = _group(m, names, owners, world, placed)
         groups.append(group)
-        pods.extend(pod_of(c, group.key, world) for c in m.pods)
+        pods.extend(
+            pod_of(c, group.key, world, placed.subgroups_of.get(c.thing.key, ())) for c in m.pods
+        )
     return groups, pods
 
 
-def _group(m: Members, names: QueueNames, owners: Owners, world: World) -> Group:
+def _group(m: Members, names: QueueNames, owners: Owners, world: World, placed: Placement) -> Group:
     draft, things = m.draft, [c.thing for c in m.pods]
     _settle_roles(draft, things)
     priority, may_preempt = _priority(m, world)
@@ -232,7 +236,9 @@ def _group(m: Members, names: QueueNames, owners: Owners, world: World) -> Group
         broken_since_s=_broken_since(draft),
         source=draft.source,
         user=_user(draft, things),
-        hold=tuple(sorted({*draft.hold, *device_holds(m.pods)})),
+        topology=placed.whole,
+        subgroups=placed.subgroups,
+        hold=tuple(sorted({*draft.hold, *placed.hold, *device_holds(m.pods)})),
     )
 
 

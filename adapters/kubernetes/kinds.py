@@ -10,6 +10,7 @@ from . import body_numa as numa
 from . import body_queue as queue
 from . import body_rare as rare
 from . import body_storage as storage
+from . import body_topology as topology
 from .body_group import GroupBody, WorkloadBody
 from .body_node import NodeBody
 from .body_pod import PodBody
@@ -70,6 +71,9 @@ READERS: dict[tuple[str, str], Read] = {
     ("batch.volcano.sh", "Job"): _rare(queue.VolcanoJob),
     ("topology.node.k8s.io", "NodeResourceTopology"): _rare(numa.NodeResourceTopology),
     ("nodeinfo.volcano.sh", "Numatopology"): _rare(numa.Numatopology),
+    ("topology.volcano.sh", "HyperNode"): _rare(topology.HyperNode),
+    ("kai.scheduler", "Topology"): _rare(topology.TopologyBody),
+    ("kueue.x-k8s.io", "Topology"): _rare(topology.TopologyBody),
 }
 
 KUEUE_READERS: dict[tuple[str, str], Read] = {

@@ -16,7 +16,7 @@ CLUSTER_WIDE = frozenset(
     (
         "Node", "Namespace", "PriorityClass", "Queue", "ClusterQueue", "Cohort",
         "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment",
-        "NodeResourceTopology", "Numatopology",
+        "NodeResourceTopology", "Numatopology", "HyperNode", "Topology",
     )
 )  # fmt: skip
 _UNUSABLE = re.compile(r"[/\s\x00-\x1f\x7f\"'%]")

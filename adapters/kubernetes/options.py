@@ -14,5 +14,7 @@ class ReadOptions:
     """Pods with one of these ``schedulerName`` are ours; all others are fixed."""
     queues_from: QueuesFrom = "volcano"
     """``kueue``: queues are Kueue's ClusterQueues; else Volcano's, KAI's and ElasticQuotas."""
+    topology_labels: tuple[str, ...] = ()
+    """Node labels that are levels of the network, the widest first."""
     now_s: int | None = None
     """Seconds since 1970 that ages are computed from; None: the newest timestamp in the objects."""

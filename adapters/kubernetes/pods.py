@@ -186,7 +186,9 @@ def _resizes(status: PodStatusBody) -> bool:
     return any(c.type == "PodResizePending" for c in status.conditions or ())
 
 
-def pod_of(candidate: Candidate, group: GroupKey | None, world: World) -> Pod:
+def pod_of(
+    candidate: Candidate, group: GroupKey | None, world: World, subgroups: tuple[str, ...] = ()
+) -> Pod:
     """Return the pod of the snapshot."""
     thing, body = candidate.thing, candidate.body
     status: PodStatusBody = thing.body.status or PodStatusBody()
@@ -200,6 +202,7 @@ def pod_of(candidate: Candidate, group: GroupKey | None, world: World) -> Pod:
         state=candidate.state,
         group=group,
         role=role_of(thing),
+        subgroups=subgroups,
         node=NodeName(body.node_name) if body.node_name else None,
         nominated=_nominated(candidate, status),
         labels=thing.labels,

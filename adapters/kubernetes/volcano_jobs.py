@@ -9,18 +9,20 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from .body_group import NetworkTopologyBody
-from .body_pod import PodBody, PodSpecBody
+from .body_group import NetworkTopologyBody, SubGroupPolicyBody
+from .body_pod import PodBody, PodSpecBody, SelectorBody
 from .body_queue import JobSpec, JobState, JobStatus, Task, VolcanoJob
-from .drafts import Draft, network_topology
+from .drafts import Draft
 from .faults import Faults, Ledger
 from .membership import Dialect
 from .meta import MetaBody, Owner, Thing
+from .nearness import Split, policy_split, tiers_near
 from .options import ReadOptions
 from .shape import Hot, shaped, text_map
 
 GROUP = "batch.volcano.sh"
 _INDEX = "volcano.sh/task-index"
+_PARTITION = "volcano.sh/partition-id"
 MOST_PODS = 100_000
 """Pods that one job is expanded to at most."""
 
@@ -144,8 +146,31 @@ class _Reader:
         if spec.network_topology is not None:
             wish, found = shaped(spec.network_topology, NetworkTopologyBody)
             self._faults.extend(found, under="spec.networkTopology")
-            network_topology(draft, wish, "spec.networkTopology", self._ledger)
+            draft.near = tiers_near(wish, "spec.networkTopology", job.title, self._ledger)
+        draft.splits = [
+            split
+            for name, task, path in self._tasks
+            if (split := self._partitions(name, task, path)) is not None
+        ]
         return draft
+
+    def _partitions(self, name: str, task: Task, path: str) -> Split | None:
+        """Return the subgroups that the controller would declare for a task cut into parts."""
+        cut = task.partition_policy
+        if cut is None or not cut.partition_size:
+            return None
+        at = f"{path}.partitionPolicy"
+        wish, found = shaped(cut.network_topology or {}, NetworkTopologyBody)
+        self._faults.extend(found, under=f"{at}.networkTopology")
+        policy = SubGroupPolicyBody(
+            name=name,
+            label_selector=SelectorBody(match_labels={"volcano.sh/task-spec": name}),
+            match_label_keys=[_PARTITION],
+            sub_group_size=cut.partition_size,
+            min_sub_groups=cut.min_partitions,
+            network_topology=wish if cut.network_topology else None,
+        )
+        return policy_split(policy, at, self._job.title, self._faults, self._ledger)
 
     def pods(self, group: str, existing: set[str], options: ReadOptions) -> list[Thing]:
         """Return the pods that do not exist yet."""
@@ -162,7 +187,7 @@ class _Reader:
             for index in range(_replicas(task)):
                 name = f"{self._job.name}-{task_name}-{index}"
                 if f"{self._job.namespace}/{name}" not in existing:
-                    out.append(_numbered(sample, name, index))
+                    out.append(_numbered(sample, name, index, _part_of(task, index)))
         return out
 
     def _sample(self, task: str, template: TemplateBody, group: str, options: ReadOptions) -> Thing:
@@ -194,12 +219,20 @@ class _Reader:
         )
 
 
-def _numbered(sample: Thing, name: str, index: int) -> Thing:
+def _part_of(task: Task, index: int) -> dict[str, str]:
+    """Return the label that says in which part of its task a pod is."""
+    cut = task.partition_policy
+    if cut is None or not cut.partition_size:
+        return {}
+    return {_PARTITION: str(index // cut.partition_size)}
+
+
+def _numbered(sample: Thing, name: str, index: int, more: dict[str, str]) -> Thing:
     own = {_INDEX: str(index)}
     return replace(
         sample,
         name=name,
-        labels={**sample.labels, **own},
+        labels={**sample.labels, **own, **more},
         annotations={**sample.annotations, **own},
     )
 

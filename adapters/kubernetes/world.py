@@ -14,6 +14,7 @@ from .options import ReadOptions
 from .places import Surroundings
 from .resources import Defaults, amounts
 from .storage import Storage
+from .topologies import Topologies
 
 SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
@@ -88,6 +89,7 @@ class World:
     namespaces: dict[str, Namespace]
     surroundings: Surroundings
     cards: Cards
+    topologies: Topologies
     defaults: dict[str, Defaults] = field(default_factory=dict)
     storage: Storage = field(default_factory=Storage)
     numa: NumaReports = field(default_factory=NumaReports)

@@ -235,56 +235,6 @@ def test_kai_subgroups_are_roles_their_parents_are_not() -> None:
     assert pod_in(world, "p").role == "a"
 
 
-@pytest.mark.parametrize(
-    ("group", "joined", "held"),
-    [
-        pytest.param(
-            pod_group("g", networkTopology={"mode": "hard", "highestTierAllowed": 1}),
-            {"annotations": in_group("g")},
-            True,
-            id="Volcano hard",
-        ),
-        pytest.param(
-            pod_group("g", networkTopology={"mode": "soft"}),
-            {"annotations": in_group("g")},
-            False,
-            id="Volcano soft",
-        ),
-        pytest.param(
-            pod_group("g", subGroupPolicy=[{"name": "s", "networkTopology": {"mode": "hard"}}]),
-            {"annotations": in_group("g")},
-            True,
-            id="Volcano subgroup",
-        ),
-        pytest.param(
-            pod_group("g", api=KAI, topologyConstraint={"requiredTopologyLevel": "rack"}),
-            {"annotations": {"pod-group-name": "g"}},
-            True,
-            id="KAI required",
-        ),
-        pytest.param(
-            pod_group("g", api=KAI, topologyConstraint={"preferredTopologyLevel": "rack"}),
-            {"annotations": {"pod-group-name": "g"}},
-            False,
-            id="KAI preferred",
-        ),
-        pytest.param(
-            pod_group("g", api=UPSTREAM, schedulingConstraints={"topology": [{"key": "rack"}]}),
-            {"schedulingGroup": {"podGroupName": "g"}},
-            True,
-            id="upstream",
-        ),
-    ],
-)
-def test_a_topology_that_must_hold_holds_the_group_a_wish_is_warned_of(
-    group: dict[str, Any], joined: dict[str, Any], held: bool
-) -> None:
-    world = snapshot(group, pod("p", **joined))
-
-    assert [r.rule for r in group_in(world, "g").hold] == (["topology"] if held else [])
-    assert bool(world.warnings) or held
-
-
 def admission(**status: str) -> tuple[bool, bool, Any]:
     resources = {"cpu": "2", "count/pods": "2", "requests.cpu": "2", "pods": "2"}
     world = snapshot(pod_group("g", minMember=2, minResources=resources, status=status))

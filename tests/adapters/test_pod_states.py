@@ -312,8 +312,8 @@ def test_a_whole_gpu_with_a_share_annotation_is_a_whole_gpu() -> None:
 
 def test_later_and_unknown_kinds_are_counted_and_named() -> None:
     world = snapshot(
-        obj("topology.volcano.sh/v1alpha1", "HyperNode", "h", None),
-        obj("topology.volcano.sh/v1alpha1", "HyperNode", "i", None),
+        obj("flow.volcano.sh/v1alpha1", "JobFlow", "h"),
+        obj("flow.volcano.sh/v1alpha1", "JobFlow", "i"),
         obj("example.com/v1", "Queue", "q", None),
         obj("kueue.x-k8s.io/v1beta1", "ClusterQueue", "cq", None),
         {"kind": "Riddle"},
@@ -322,7 +322,7 @@ def test_later_and_unknown_kinds_are_counted_and_named() -> None:
 
     assert world.counted == {
         "ClusterQueue": 1,
-        "HyperNode": 2,
+        "JobFlow": 2,
         "Queue.example.com": 1,
         "Riddle": 1,
     }

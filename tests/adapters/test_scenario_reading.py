@@ -260,7 +260,7 @@ def test_policies_is_another_word_for_config(tmp_path: Any) -> None:
          "'-1m' is no duration"),
         ({"groups": [{"name": "g", "pods": 1, "created": "old"}]}, "groups[0].created",
          "timestamp"),
-        ({"groups": [{"name": "g", "pods": 1, "topology": {}}]}, "groups[0].topology", "later"),
+        ({"groups": [{"name": "g", "pods": 1, "topology": {}}]}, "groups[0].topology", "asks for"),
         ({"groups": [{"name": "g", "pods": 1, "age": "1h"}], "cluster": {"files": ["f"]}}, "now",
          "counted back"),
         ({"now": "noon"}, "now", "timestamp"),

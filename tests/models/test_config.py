@@ -22,6 +22,7 @@ def test_defaults_of_a_cycle_are_these() -> None:
         "queues": {},
         "literal_deserved": False,
         "priority_everywhere": False,
+        "topology_labels": (),
         "grace_s": 60,
         "overcommit_percent": 120,
     }

@@ -305,6 +305,7 @@ class Cluster:
             mark = (
                 self.group_of[i],
                 p.role,
+                p.subgroups,
                 p.spec,
                 tuple(sorted((k, v) for k, v in p.labels.items() if k in keys)),
                 (p.namespace, p.priority, p.preemptable, p.critical, p.protected_until_s),
@@ -322,6 +323,9 @@ class Cluster:
             or any(v.claim and (v.sharing or v.keys) for v in p.spec.volumes)
         )
         """Pods that may clash with others."""
+        self.required = [self._required(g) for g in self.groups]
+        """Per group: subgroup ("" for all) and the required level, as node name to domain."""
+        self.leveled = any(self.required)
         self.social = any(
             p.spec.host_ports
             or p.spec.affinity
@@ -335,6 +339,28 @@ class Cluster:
         """Some pod, or some node's kubelet, cares about who else is where."""
         self.storing = any(v.driver for p in self.pods for v in p.spec.volumes)
         """Some pod has a volume that has to be attached."""
+
+    def _required(self, group: Group) -> list[tuple[str, dict[str, str]]]:
+        asked = [(s.name, s.topology) for s in group.subgroups]
+        if group.topology is not None:
+            asked.append(("", group.topology))
+        out = []
+        for name, request in asked:
+            if request.required:
+                levels = [
+                    x
+                    for t in self.snapshot.topologies
+                    if t.name == request.topology
+                    for x in t.levels
+                    if x.name == request.required
+                ]
+                domains = levels[0].domains if levels else {}
+                out.append((name, {n: d for d, nodes in domains.items() for n in nodes}))
+        return out
+
+    def is_in(self, pod: int, subgroup: str) -> bool:
+        """Say whether the pod, one of the group, is in the subgroup."""
+        return not subgroup or subgroup in self.pods[pod].subgroups
 
 
 def refusal(pod: Pod, node: Node) -> str:

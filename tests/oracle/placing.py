@@ -39,10 +39,24 @@ def place_problems(
     yield from _capacity(c, places, gone)
     if c.storing:
         yield from _attached(c, places, gone)
+    yield from _levels(c, places, gone)
     if c.social:
         yield from _company(c, places, gone, met)
         yield from device_problems(c, places, gone)
         yield from cell_problems(c, places, gone)
+
+
+def _levels(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> Iterator[str]:
+    """Members under one request run in one domain of its level, whoever stays included."""
+    there = {i: c.node_of[i] for i in c.sitting if i not in gone} | dict(places)
+    for g in sorted({c.group_of[i] for i in places}):
+        for name, level in c.required[g]:
+            members = [i for i in there if c.group_of[i] == g and c.is_in(i, name)]
+            if not any(i in places for i in members):
+                continue
+            found = {level.get(c.nodes[there[i]].name) for i in members}
+            if None in found or len(found) > 1:
+                yield f"topology: group {c.groups[g].key} {name} lies in {sorted(map(str, found))}"
 
 
 def _capacity(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> Iterator[str]:
@@ -230,7 +244,7 @@ def can_be_placed(
     """Say whether the pods can be placed together by every rule of nodes."""
     fixed = fixed or {}
     for out in spots(c, pods, gone, fixed):
-        judged = c.social or c.storing
+        judged = c.social or c.storing or c.leveled
         if not judged or next(place_problems(c, {**fixed, **out}, gone, met), None) is None:
             return True
     return False

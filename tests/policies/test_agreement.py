@@ -22,6 +22,7 @@ from apportion.policies.scene import Scene
 from apportion.policies.testing import agrees
 from apportion.solver.greedy import levels_of, rank_and_place
 from apportion.solver.process import SolverProcess
+from oracle.leveled import leveled
 from oracle.stored import stored
 from oracle.worlds import settings, world
 
@@ -32,7 +33,7 @@ from .company import alike, company
 SEEDS = 50
 ALONE = (
     "capacity", "quota", "budget", "host-ports", "pod-affinity", "topology-spread", "attach-limits",
-    "shared-claims",
+    "shared-claims", "topology",
 )  # fmt: skip
 LEAVING = ("gang", "preemption", "host-ports", "pod-affinity", "shared-claims")
 """They share what is told of those who leave. Preemption says plainly that a victim may leave and
@@ -46,6 +47,7 @@ def _worlds(seed: int) -> tuple[Snapshot, ...]:
 @cache
 def scenes() -> tuple[Scene, ...]:
     every = [(w, settings(n)) for n in range(SEEDS) for w in _worlds(n)]
+    every += [(leveled(100 + n, "small"), settings(n)) for n in range(SEEDS)]
     return tuple(Scene(w, config, rules_for(config)) for w, config in every)
 
 
@@ -182,9 +184,11 @@ def with_promises(w: Snapshot) -> Snapshot:
 def goal_scenes() -> tuple[tuple[Scene, Levels], ...]:
     packings: tuple[Packing, ...] = ("binpack", "spread", "fragmentation")
     out = []
-    for n in range(40):
+    made = [company(n) if n % 2 else world(n, "tiny") for n in range(40)]
+    made += [leveled(n, "small") for n in (4, 6, 27, 44)]  # plans of theirs spread over domains
+    for n, each in enumerate(made):
         config = replace(settings(n), tiers=TierSettings(packing=packings[n % 3]))
-        w = with_promises(company(n) if n % 2 else world(n, "tiny"))
+        w = with_promises(each)
         scene = Scene(w, config, rules_for(config))
         out.append((scene, levels_of(scene, rank_and_place(scene))))
     return tuple(out)

@@ -58,7 +58,6 @@ def test_elastic_member_is_told_of_by_itself() -> None:
     assert said.startswith("capacity: no node takes one more member")
 
 
-@pytest.mark.xfail(strict=True, reason="a member is said to fit that its own group leaves no room")
 def test_member_that_its_own_group_leaves_no_room_for_does_not_fit() -> None:
     said = only_reason(
         snapshot(node("n1", 2), queue("q"), Members("g", "q", on=["n1", "n1"], waiting=1)), "g"

@@ -1,0 +1,175 @@
+"""How near to each other pods ask to be, in the words of each dialect."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .body_group import (
+    NetworkTopologyBody,
+    SubGroupBody,
+    SubGroupPolicyBody,
+    TopologyConstraintBody,
+)
+from .faults import Faults, Ledger
+from .meta import Thing
+from .selectors import label_selector
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """A request before the topologies are known."""
+
+    path: str
+    """Where it is written."""
+    topology: str = ""
+    """Name of a KAI Topology; "": any that has the levels."""
+    required: str = ""
+    """Label (or alias) of a level."""
+    preferred: str = ""
+    tiers: bool = False
+    """In tiers of HyperNodes instead of labels."""
+    hard: bool = False
+    tier: int | None = None
+    tier_name: str = ""
+    fine: bool = False
+    """Spread as little as can be at all levels below the required one, hosts aside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A rule that puts pods of a group into subgroups."""
+
+    name: str
+    near: Nearness | None
+    of: Callable[[Thing], str | None]
+    """Name of the pod's subgroup; None: it is in none."""
+    policy: bool = False
+    """A pod is in the first policy only that takes it."""
+
+
+def tiers_near(
+    wish: NetworkTopologyBody | None, path: str, title: str, ledger: Ledger
+) -> Nearness | None:
+    """Read Volcano's networkTopology; its default mode is hard."""
+    if wish is None:
+        return None
+    hard = wish.mode != "soft"
+    if wish.mode not in (None, "", "hard", "soft"):
+        ledger.warn(title, f"{path}.mode", f"{wish.mode!r} is unknown; taken as hard")
+    name = wish.highest_tier_name or ""
+    if wish.highest_tier_allowed is not None and name:
+        ledger.warn(
+            title, f"{path}.highestTierName", "stands beside highestTierAllowed, which counts"
+        )
+        name = ""
+    if hard and wish.highest_tier_allowed is None and not name:
+        ledger.warn(title, path, "is hard, but names no highest tier; taken as soft")
+        hard = False
+    return Nearness(path, tiers=True, hard=hard, tier=wish.highest_tier_allowed, tier_name=name)
+
+
+def policy_split(
+    policy: SubGroupPolicyBody, path: str, title: str, faults: Faults, ledger: Ledger
+) -> Split:
+    """Read one of Volcano's subGroupPolicy: pods of a selector, by the values of label keys."""
+    name = policy.name or path
+    near = tiers_near(policy.network_topology, f"{path}.networkTopology", title, ledger)
+    selector = label_selector(policy.label_selector, f"{path}.labelSelector", faults)
+    keys = tuple(policy.match_label_keys or ())
+
+    def of(thing: Thing) -> str | None:
+        if selector is not None and not selector.matches(thing.labels):
+            return None
+        values = [thing.labels.get(k) for k in keys]
+        if not all(values):
+            return None
+        return "/".join((name, *map(str, values)))
+
+    return Split(name, near, of, policy=True)
+
+
+def levels_near(wish: TopologyConstraintBody | None, path: str) -> Nearness | None:
+    """Read KAI's topologyConstraint."""
+    if wish is None or not (wish.required_topology_level or wish.preferred_topology_level):
+        return None
+    return Nearness(
+        path,
+        topology=wish.topology or "",
+        required=wish.required_topology_level or "",
+        preferred=wish.preferred_topology_level or "",
+    )
+
+
+SUBGROUP = "kai.scheduler/subgroup-name"
+
+
+def subgroup_splits(subgroups: list[SubGroupBody]) -> list[Split]:
+    """Read KAI's subGroups: a pod is in the one that it names and in all above that."""
+    parent = {g.name: g.parent for g in subgroups if g.name}
+
+    def within(name: str) -> Callable[[Thing], str | None]:
+        def of(thing: Thing) -> str | None:
+            at = thing.note(SUBGROUP)
+            for _ in range(len(parent) + 1):
+                if at == name:
+                    return name
+                at = parent.get(at) if at is not None else None
+            return None
+
+        return of
+
+    out = []
+    for i, g in enumerate(subgroups):
+        near = levels_near(g.topology_constraint, f"spec.subGroups[{i}].topologyConstraint")
+        if g.name and near is not None:
+            out.append(Split(g.name, near, within(g.name)))
+    return out
+
+
+_KUEUE = "kueue.x-k8s.io/podset-"
+_KAI = "kai.scheduler/topology"
+_OURS = "apportion.dev/topology-"
+_VOLCANO = "volcano.sh/network-topology-"
+
+
+def noted(thing: Thing, ledger: Ledger) -> Nearness | None:
+    """Read the annotations of a group, a pod or its owner that speak for the whole group."""
+    notes = thing.annotations
+    required, preferred = notes.get(f"{_OURS}required"), notes.get(f"{_OURS}preferred")
+    if required or preferred:
+        return Nearness(
+            'metadata.annotations["apportion.dev/topology-..."]',
+            required=required or "", preferred=preferred or "",
+        )  # fmt: skip
+    required = notes.get(f"{_KAI}-required-placement")
+    preferred = notes.get(f"{_KAI}-preferred-placement")
+    if required or preferred:
+        return Nearness(
+            'metadata.annotations["kai.scheduler/topology-..."]', topology=notes.get(_KAI, ""),
+            required=required or "", preferred=preferred or "",
+        )  # fmt: skip
+    mode, tier = notes.get(f"{_VOLCANO}mode"), notes.get(f"{_VOLCANO}highest-tier")
+    if mode or tier:
+        path = f'metadata.annotations["{_VOLCANO}..."]'
+        if tier and not (tier.isascii() and tier.isdigit() and len(tier) < 10):
+            ledger.warn(thing.title, path, f"{tier[:40]!r} is no tier; write a whole number")
+            tier = None
+        wish = NetworkTopologyBody(mode=mode, highest_tier_allowed=int(tier) if tier else None)
+        return tiers_near(wish, path, thing.title, ledger)
+    return None
+
+
+def pod_set(thing: Thing, role: str) -> tuple[str, Nearness] | None:
+    """Read Kueue's annotations of a pod: the name of its pod set, and what that asks for.
+
+    Pods of one role with one request are a pod set; those that name a pod set group are one.
+    """
+    notes = thing.annotations
+    required = notes.get(f"{_KUEUE}required-topology") or ""
+    preferred = notes.get(f"{_KUEUE}preferred-topology") or ""
+    if not required and not preferred:
+        return None
+    path = f'metadata.annotations["{_KUEUE}{"required" if required else "preferred"}-topology"]'
+    name = notes.get(f"{_KUEUE}group-name") or role or "pods"
+    fine = bool(required) and not preferred
+    near = Nearness(path, required=required, preferred=preferred, fine=fine)
+    return f"{name} in {required or preferred}", near

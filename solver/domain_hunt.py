@@ -1,0 +1,80 @@
+"""Hunting where pods share a domain: in one domain after the other, and the cheapest is kept."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from heapq import heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models import GroupKey, Pod
+from ..policies.fitting import emptied
+from ..policies.tracker import Choice, Mask
+from .draft import Draft
+from .hunt import Cost, Hunt
+
+TRIES = 12
+"""Up to so many choices of domains are hunted in."""
+
+
+def hunt(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> bool:
+    """Make room for the pods: where they share a domain, in the one where it costs least."""
+    choices = [c for c in draft.field.choices(pods) if c.hard]
+    if not choices:
+        return Hunt(draft, group, pods).run()
+    best: tuple[Cost, tuple[Mask, ...]] | None = None
+    for masks in _combinations(draft, pods, choices):
+        one = Hunt(draft, group, pods)
+        with _confined(draft, choices, masks):
+            done = one.run()
+        if done:
+            cost = one.total()
+            one.undo()
+            if best is None or cost < best[0]:
+                best = (cost, masks)
+    if best is None:
+        return False
+    with _confined(draft, choices, best[1]):
+        return Hunt(draft, group, pods).run()
+
+
+@contextmanager
+def _confined(draft: Draft, choices: Sequence[Choice], masks: Sequence[Mask]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for choice, mask in zip(choices, masks, strict=True):
+            stack.enter_context(draft.field.confined(choice.pods, mask))
+        yield
+
+
+def _combinations(
+    draft: Draft, pods: Sequence[Pod], choices: Sequence[Choice]
+) -> Iterable[tuple[Mask, ...]]:
+    """Return choices of domains: those with most room for the pods first, victims gone."""
+    scene = draft.scene
+    room = emptied(scene).room
+    ranked: list[list[Mask]] = []
+    for choice in choices:
+        mine = [p for p in pods if p.key in choice.pods]
+        asked = np.flatnonzero(scene.rows(mine))
+        able = [m for m in choice.domains if draft.field.might_bear(mine, m, room)]
+
+        def free(mask: Mask, asked: "NDArray[np.intp]" = asked) -> float:
+            left = draft.field.room[mask][:, asked].astype(float)
+            whole = np.maximum(scene.allocatable[:, asked].astype(float).sum(axis=0), 1.0)
+            return float((np.maximum(left, 0).sum(axis=0) / whole).sum())
+
+        ranked.append(sorted(able, key=free, reverse=True))
+    if not all(ranked):
+        return
+    seen = {(0,) * len(ranked)}
+    heap = [(0, (0,) * len(ranked))]
+    for _ in range(TRIES):
+        if not heap:
+            return
+        _, at = heappop(heap)
+        yield tuple(r[i] for r, i in zip(ranked, at, strict=True))
+        for k in range(len(at)):
+            after = (*at[:k], at[k] + 1, *at[k + 1 :])
+            if after[k] < len(ranked[k]) and after not in seen:
+                seen.add(after)
+                heappush(heap, (sum(after), after))
