@@ -1,0 +1,166 @@
+"""Shares of devices at the door: who asks for what, what nodes have, which devices are held."""
+
+from typing import Any
+
+import pytest
+
+from apportion.models import Device, DeviceShare, Pod, Snapshot
+from apportion.models.devices import GPU
+from kubernetes_objects import node, pod, snapshot
+
+VGPU = "volcano.sh/vgpu-"
+REGISTER = "hami.io/node-nvidia-register"
+
+
+def card(name: str = "n", gpus: int = 2, mib: int = 16384, **more: Any) -> dict[str, Any]:
+    """Return a node of GPUs that says how much memory they have."""
+    made = node(name, **{"cpu": 8, GPU: gpus})
+    made["metadata"].setdefault("labels", {})["nvidia.com/gpu.memory"] = str(mib)
+    made["metadata"].update(more)
+    return made
+
+
+def one(world: Snapshot, name: str = "p") -> Pod:
+    return next(p for p in world.pods if p.name == name)
+
+
+@pytest.mark.parametrize(
+    ("notes", "requests", "want", "charge"),
+    [
+        ({"gpu-fraction": "0.5"}, {}, DeviceShare(memory_ppm=500_000), 500),
+        ({"gpu-fraction": "1"}, {}, DeviceShare(memory_ppm=1_000_000), 1000),
+        ({"gpu-memory": "4096"}, {}, DeviceShare(memory_mib=4096), 250),
+        (
+            {"gpu-fraction": "0.25", "gpu-fraction-num-devices": "2"}, {},
+            DeviceShare(devices=2, memory_ppm=250_000), 500,
+        ),
+        (
+            {}, {VGPU + "memory": 4096, VGPU + "cores": 50},
+            DeviceShare("volcano", 1, 4096, 0, 50, "hami-core"), 500,
+        ),
+        (
+            {}, {VGPU + "number": 2},
+            DeviceShare("volcano", 2, 0, 1_000_000, 0, "hami-core"), 2000,
+        ),
+        (
+            {"nvidia.com/use-gputype": "T4"}, {GPU: 2, "nvidia.com/gpumem": 2048},
+            DeviceShare("hami", 2, 2048, models=("t4",)), 250,
+        ),
+        (
+            {}, {GPU: 1, "nvidia.com/gpumem-percentage": 30, "nvidia.com/gpucores": 20},
+            DeviceShare("hami", 1, 0, 300_000, 20), 300,
+        ),
+        ({}, {"volcano.sh/gpu-memory": 1024}, DeviceShare("gpushare", 1, 1024), 62),
+    ],
+)  # fmt: skip
+def test_what_is_asked_for_and_charged(
+    notes: dict[str, str], requests: dict[str, int], want: DeviceShare, charge: int
+) -> None:
+    made = one(snapshot(card(), pod("p", requests, annotations=notes)))
+
+    assert made.spec.share == want
+    assert made.spec.requests[GPU] == charge
+
+
+@pytest.mark.parametrize(
+    ("notes", "path"),
+    [
+        ({"gpu-fraction": "half"}, "gpu-fraction"),
+        ({"gpu-fraction": "0"}, "gpu-fraction"),
+        ({"gpu-fraction": "1.5"}, "gpu-fraction"),
+        ({"gpu-fraction": "nan"}, "gpu-fraction"),
+        ({"gpu-memory": "-1"}, "gpu-memory"),
+        ({"gpu-memory": "2Gi"}, "gpu-memory"),
+        ({"gpu-fraction": "0.5", "gpu-memory": "1"}, "gpu-memory"),
+        ({"gpu-fraction": "0.5", "gpu-fraction-num-devices": "0"}, "gpu-fraction-num-devices"),
+    ],
+)
+def test_what_cannot_be_read_is_rejected(notes: dict[str, str], path: str) -> None:
+    world = snapshot(card(), pod("p", annotations=notes))
+
+    assert [(r.object, r.path) for r in world.rejected] == [
+        ("Pod default/p", f"metadata.annotations.{path}")
+    ]
+
+
+def test_nodes_have_devices_only_where_somebody_asks_for_shares() -> None:
+    (plain,) = snapshot(card(), pod("p", {GPU: 1})).nodes
+    (shared,) = snapshot(card(), pod("p", annotations={"gpu-fraction": "0.5"})).nodes
+
+    assert (plain.devices, plain.hands_out) == ((), ())
+    assert shared.devices == (Device(16384),) * 2
+    assert shared.hands_out == ("reservation", "whole")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "GPU-a,10,16384,100,NVIDIA-T4,0,true:GPU-b,10,16384,100,NVIDIA-T4,0,false:",
+        '[{"id": "GPU-a", "count": 10, "devmem": 16384, "type": "NVIDIA-T4", "health": true},'
+        ' {"id": "GPU-b", "count": 10, "devmem": 16384, "type": "NVIDIA-T4", "health": false}]',
+    ],
+)
+def test_a_register_says_what_devices_there_are(written: str) -> None:
+    asks = {GPU: 1, "nvidia.com/gpumem": 1000}
+    (made,) = snapshot(card(gpus=20, annotations={REGISTER: written}), pod("p", asks)).nodes
+
+    assert made.devices == (
+        Device(16384, 10, model="NVIDIA-T4", uuid="GPU-a"),
+        Device(16384, 10, healthy=False, model="NVIDIA-T4", uuid="GPU-b"),
+    )
+    assert made.hands_out == ("hami", "whole")
+    assert (made.allocatable[GPU], made.allocatable["nvidia.com/gpumem"]) == (1000, 16_384_000)
+
+
+def test_a_register_that_cannot_be_read_is_warned_of() -> None:
+    asks = {GPU: 1, "nvidia.com/gpumem": 1000}
+    world = snapshot(card(annotations={REGISTER: "[{}"}), pod("p", asks))
+
+    assert "cannot be read" in world.warnings[0].message
+    assert world.nodes[0].devices == ()
+
+
+def test_marks_say_which_devices_are_held() -> None:
+    notes = {"gpu-fraction": "0.5"}
+    marked = pod("p", nodeName="n", annotations={**notes, "example.com/gpu-index": "1"})
+    wrong = pod("q", nodeName="n", annotations={**notes, "example.com/gpu-index": "0,1"})
+    loose = pod("r", nodeName="n", annotations=notes)
+    world = snapshot(card(), marked, wrong, loose)
+
+    assert [one(world, x).devices for x in "pqr"] == [(1,), (), ()]
+    assert [w.object for w in world.warnings] == ["Pod default/q"]
+
+
+def test_allocated_uuids_say_which_devices_are_held() -> None:
+    written = "GPU-a,10,16384,100,NVIDIA-T4,0,true:GPU-b,10,16384,100,NVIDIA-T4,0,true:"
+    held = {"hami.io/vgpu-devices-allocated": "GPU-b,NVIDIA,1000,30:;"}
+    asks = {GPU: 1, "nvidia.com/gpumem": 1000}
+    world = snapshot(
+        card(gpus=20, annotations={REGISTER: written}),
+        pod("p", asks, nodeName="n", annotations=held),
+    )
+
+    assert one(world).devices == (1,)
+
+
+def test_a_reservation_pod_stands_for_what_its_group_shares() -> None:
+    notes = {"gpu-fraction": "0.5"}
+    holder = pod(
+        "gpu-reservation-1", {GPU: 1}, namespace="kai-resource-reservation", nodeName="n",
+        labels={"runai-gpu-group": "one"}, annotations={"run.ai/reserve_for_gpu_index": "1"},
+        scheduler="default-scheduler",
+    )  # fmt: skip
+    orphan = pod(
+        "gpu-reservation-2", {GPU: 1}, namespace="kai-resource-reservation", nodeName="n",
+        labels={"runai-gpu-group": "gone"}, scheduler="default-scheduler",
+    )  # fmt: skip
+    here = [
+        pod("p", nodeName="n", labels={"runai-gpu-group": "one"}, annotations=notes),
+        pod("q", nodeName="n", labels={"runai-gpu-group": "two"}, annotations=notes),
+        pod("r", nodeName="n", labels={"runai-gpu-group": "two"}, annotations=notes),
+    ]
+    world = snapshot(card(gpus=3), holder, orphan, *here)
+
+    assert [one(world, x).devices for x in "pqr"] == [(1,), (0,), (0,)]
+    assert one(world, "gpu-reservation-1").spec.requests[GPU] == 0
+    assert one(world, "gpu-reservation-2").spec.requests[GPU] == 1000
