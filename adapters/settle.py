@@ -28,6 +28,7 @@ def apply_plan(snapshot: Snapshot, made: Plan) -> Snapshot:
         {n.pod: n.node for n in made.nominations},
         {a.group for a in made.admissions},
         made.devices,
+        made.allocations,
     )
 
 
@@ -66,4 +67,9 @@ def _place(pod: Pod) -> dict[str, object]:
 
 
 def _same(a: Snapshot, b: Snapshot) -> bool:
-    return a.pods == b.pods and a.nominations == b.nominations and a.groups == b.groups
+    return (
+        a.pods == b.pods
+        and a.nominations == b.nominations
+        and a.groups == b.groups
+        and a.claims == b.claims
+    )

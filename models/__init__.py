@@ -13,6 +13,8 @@ from .notes import Reason, Rejected, Violation, Warned
 from .numa import AlignedAsk, Cell, CellShare, Numa, NumaPolicy, NumaScope
 from .plan import (
     Admission,
+    AllocatedDevice,
+    Allocation,
     Bind,
     Eviction,
     Held,
@@ -27,6 +29,7 @@ from .plan import (
 from .pod import Pod, PodState
 from .podspec import HostPort, PodSpec, PodTerm, SpreadConstraint, Toleration
 from .queue import UNLIMITED, Queue, QueueState
+from .resource_claim import Claim, ClaimSpec, DeviceMatch, DeviceRequest, PodClaim, PoolDevice
 from .selector import LabelSelector, NodeSelectorTerm, Requirement
 from .snapshot import Snapshot, snapshot_of
 from .topology import Level, Subgroup, Topology, TopologyRequest
@@ -36,6 +39,8 @@ __all__ = [
     "UNLIMITED",
     "Admission",
     "AlignedAsk",
+    "AllocatedDevice",
+    "Allocation",
     "Amounts",
     "ApportionError",
     "Bind",
@@ -43,8 +48,12 @@ __all__ = [
     "BugError",
     "Cell",
     "CellShare",
+    "Claim",
+    "ClaimSpec",
     "Config",
     "Device",
+    "DeviceMatch",
+    "DeviceRequest",
     "DeviceShare",
     "Eviction",
     "Group",
@@ -65,10 +74,12 @@ __all__ = [
     "NumaScope",
     "Plan",
     "Pod",
+    "PodClaim",
     "PodKey",
     "PodSpec",
     "PodState",
     "PodTerm",
+    "PoolDevice",
     "Queue",
     "QueueName",
     "QueueRow",

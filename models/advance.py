@@ -6,7 +6,10 @@ from msgspec.structs import replace
 
 from .budget import disruptions_allowed
 from .names import GroupKey, NodeName, PodKey
+from .plan import Allocation
 from .pod import Pod, PodState
+from .resource_claim import Claim
+from .selector import NodeSelectorTerm, Requirement
 from .snapshot import Snapshot
 
 CYCLE_S = 1
@@ -19,16 +22,18 @@ def advance(
     promised: Mapping[PodKey, NodeName] | None = None,
     admitted: Collection[GroupKey] = (),
     devices: Mapping[PodKey, tuple[int, ...]] | None = None,
+    allocations: Collection[Allocation] = (),
 ) -> Snapshot:
     """Return the snapshot of the next cycle.
 
     Bound pods run at once; evicted pods come back pending under their names, with a new start and
     their group's age; terminating pods are gone; promises are carried over; budgets are computed
-    anew.
+    anew; claims have their devices from the moment that their pod runs until the last one is gone.
     """
     promised = promised if promised is not None else {}
     now = snapshot.taken_at_s + CYCLE_S
     evicted = frozenset(evicted)
+    given = {(a.pod, a.claim): a for a in allocations if a.pod in bound}
     pods: list[Pod] = []
     for p in snapshot.pods:
         if p.state is PodState.TERMINATING:
@@ -36,12 +41,12 @@ def advance(
         if p.key in bound:
             p = replace(
                 p, state=PodState.RUNNING, node=bound[p.key], nominated=None, started_s=now,
-                devices=(devices or {}).get(p.key, ()),
+                devices=(devices or {}).get(p.key, ()), claimed=_own_claimed(p, given),
             )  # fmt: skip
         elif p.key in evicted:
             p = replace(
                 p, state=PodState.PENDING, node=None, nominated=None, started_s=None,
-                created_s=now, protected_until_s=None, uid="", devices=(),
+                created_s=now, protected_until_s=None, uid="", devices=(), claimed=(),
             )  # fmt: skip
         elif p.ours and (p.key in promised or p.nominated is not None):
             p = replace(p, nominated=promised.get(p.key))
@@ -57,5 +62,44 @@ def advance(
         pods=tuple(pods),
         groups=groups,
         budgets=budgets,
+        claims=_claims(snapshot, pods, given),
         nominations=tuple(sorted(promised.items())),
     )
+
+
+_Given = Mapping[tuple[PodKey, str], Allocation]
+
+
+def _devices(allocation: Allocation) -> tuple[str, ...]:
+    return tuple(sorted(d.id for d in allocation.devices if not d.admin_access))
+
+
+def _own_claimed(pod: Pod, given: _Given) -> tuple[str, ...]:
+    """Return the devices that the pod's own claims get."""
+    own = (given.get((pod.key, c.name)) for c in pod.spec.claims if not c.claim)
+    return tuple(sorted(d for a in own if a is not None for d in _devices(a)))
+
+
+def _claims(snapshot: Snapshot, pods: Collection[Pod], given: _Given) -> tuple[Claim, ...]:
+    """Return the claims that are named: allocated with their first pod, free after their last."""
+
+    def users(of: Collection[Pod]) -> set[str]:
+        return {c.claim for p in of if p.holds for c in p.spec.claims if c.claim}
+
+    before, after = users(snapshot.pods), users(pods)
+    named = {
+        c.claim: given[p.key, c.name]
+        for p in pods
+        for c in p.spec.claims
+        if c.claim and (p.key, c.name) in given
+    }
+    out: list[Claim] = []
+    for claim in snapshot.claims:
+        if claim.allocated and claim.key in before - after:
+            claim = replace(claim, allocated=False, devices=(), nodes=None)
+        elif not claim.allocated and claim.key in named:
+            a = named[claim.key]
+            here = NodeSelectorTerm(fields=(Requirement("metadata.name", "In", (a.node,)),))
+            claim = replace(claim, allocated=True, devices=_devices(a), nodes=(here,))
+        out.append(claim)
+    return tuple(out)

@@ -6,6 +6,7 @@ from .amounts import ZERO, Amounts
 from .devices import Device
 from .names import NodeName
 from .numa import Numa
+from .resource_claim import PoolDevice
 from .value import Value
 
 
@@ -40,6 +41,12 @@ class Node(Value, frozen=True):
     """Ways in which a device gets to a pod here: ``whole``, and those of shares."""
     numa: Numa | None = None
     """None: it says nothing about its cells."""
+    pool_devices: tuple[PoolDevice, ...] = ()
+    """Devices that claims are served from, in the order of their ids."""
+    counters: Mapping[str, int] = {}
+    """What the devices that share it have in all, by ``driver/pool/set/counter``."""
+    plugged: Mapping[str, int] = {}
+    """Of resources that claims are charged as: what a device plug-in offers."""
 
     @property
     def takes_pods(self) -> bool:

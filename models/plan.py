@@ -69,6 +69,32 @@ class NewGeometry(Value, frozen=True, order=True):
     """Those that could start then."""
 
 
+class AllocatedDevice(Value, frozen=True, order=True, omit_defaults=False):
+    """A device that a request of a claim gets."""
+
+    request: str
+    driver: str
+    pool: str
+    device: str
+    admin_access: bool = False
+
+    @property
+    def id(self) -> str:
+        return f"{self.driver}/{self.pool}/{self.device}"
+
+
+class Allocation(Value, frozen=True, order=True, omit_defaults=False):
+    """What a claim gets where its pod starts."""
+
+    pod: PodKey
+    claim: str
+    """As the pod calls it."""
+    resource_claim: str
+    """``namespace/name``; empty where the claim is still to be made from its template."""
+    node: NodeName
+    devices: tuple[AllocatedDevice, ...] = ()
+
+
 class Held(Value, frozen=True, omit_defaults=False):
     """A group that wants more than it gets, and why."""
 
@@ -136,6 +162,7 @@ class Plan(Value, frozen=True, omit_defaults=False):
     evictions: tuple[Eviction, ...] = ()
     nominations: tuple[Nomination, ...] = ()
     admissions: tuple[Admission, ...] = ()
+    allocations: tuple[Allocation, ...] = ()
     held: tuple[Held, ...] = ()
     geometries: tuple[NewGeometry, ...] = ()
     rejected: tuple[Rejected, ...] = ()

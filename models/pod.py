@@ -62,6 +62,10 @@ class Pod(Value, frozen=True, dict=True):
     """Indexes of the devices that it holds on its node; () where nothing says it."""
     cells: tuple[CellShare, ...] = ()
     """NUMA cells that it holds, where somebody has said so."""
+    claimed: tuple[str, ...] = ()
+    """Ids of the devices that its own claims have."""
+    claim_names: Mapping[str, str] = {}
+    """The ResourceClaim behind each of its claims, where there is one already."""
 
     def __post_init__(self) -> None:
         on_node = self.state in (PodState.RUNNING, PodState.TERMINATING)

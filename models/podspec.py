@@ -6,6 +6,7 @@ from typing import Literal
 from .amounts import ZERO, Amounts
 from .devices import DeviceShare
 from .numa import AlignedAsk, NumaPolicy
+from .resource_claim import PodClaim
 from .selector import LabelSelector, NodeSelectorTerm
 from .value import Value
 from .volume import Volume
@@ -94,6 +95,10 @@ class PodSpec(Value, frozen=True):
     """The policy that its node's kubelet must have; none: any."""
     refused_by: tuple[str, ...] = ()
     """Nodes whose kubelets have refused too many pods of its owner lately."""
+    claims: tuple[PodClaim, ...] = ()
+    """Device claims; what they count for in queues is part of the requests."""
+    plugged: Amounts = ZERO
+    """Of resources that claims are charged as: the part that a device plug-in has to serve."""
 
     @property
     def best_effort(self) -> bool:

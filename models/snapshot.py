@@ -22,6 +22,7 @@ from .notes import Rejected, Warned
 from .pod import Pod
 from .podspec import PodSpec
 from .queue import Queue
+from .resource_claim import Claim
 from .topology import Topology
 from .value import Value, from_data, from_json, to_data, to_json
 
@@ -47,6 +48,7 @@ class Snapshot(Value, frozen=True, weakref=True, dict=True):
     namespaces: tuple[Namespace, ...] = ()
     quotas: tuple[ResourceQuota, ...] = ()
     topologies: tuple[Topology, ...] = ()
+    claims: tuple[Claim, ...] = ()
     nominations: tuple[tuple[PodKey, str], ...] = ()
     """(pod, node) promised by the cycle before; kept where nothing speaks against it."""
     scheduler_names: tuple[str, ...] = ("apportion",)
@@ -73,6 +75,10 @@ class Snapshot(Value, frozen=True, weakref=True, dict=True):
     @property
     def nodes_by_name(self) -> Mapping[str, Node]:
         return _cached(self, "nodes_by_name", lambda: {n.name: n for n in self.nodes})
+
+    @property
+    def claims_by_key(self) -> Mapping[str, Claim]:
+        return _cached(self, "claims_by_key", lambda: {c.key: c for c in self.claims})
 
     @property
     def queues_by_name(self) -> Mapping[str, Queue]:
@@ -109,6 +115,7 @@ _KEYS: Mapping[str, Callable[[Any], str]] = {
     "namespaces": lambda n: n.name,
     "quotas": lambda q: q.key,
     "topologies": lambda t: t.name,
+    "claims": lambda c: c.key,
 }
 
 

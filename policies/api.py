@@ -35,6 +35,8 @@ class NodeFeatures:
     """CSI drivers of which it matters whether the node has them."""
     devices: bool = False
     cells: bool = False
+    pools: bool = False
+    """The devices of resource pools, and what a device plug-in offers beside them."""
 
 
 @runtime_checkable

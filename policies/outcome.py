@@ -1,10 +1,10 @@
 """An outcome: a scene after a plan, as the plain-Python halves of the rules judge it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..models import GroupKey, NodeName, Plan, Pod, PodKey, PodState, QueueName
+from ..models import Allocation, GroupKey, NodeName, Plan, Pod, PodKey, PodState, QueueName
 from .ledger import Matrix
 from .scene import Scene
 
@@ -34,6 +34,8 @@ class Outcome:
         self.beneficiaries = beneficiaries
         self.devices = dict(devices or {})
         """Devices that the plan names; the others are to be found."""
+        self.allocations: Sequence[Allocation] | None = None
+        """What a plan says that claims are given; None: it is still to be found."""
         self.levels: Levels | None = None
         """What the tiers of work measure by; set by the engine."""
         self.kept_places: object | None = None
@@ -42,7 +44,7 @@ class Outcome:
 
     @classmethod
     def of_plan(cls, scene: Scene, plan: Plan) -> "Outcome":
-        return cls(
+        out = cls(
             scene,
             plan.places,
             {e.pod for e in plan.evictions},
@@ -50,6 +52,8 @@ class Outcome:
             {e.pod: e.beneficiaries for e in plan.evictions},
             plan.devices,
         )
+        out.allocations = plan.allocations
+        return out
 
     @cached_property
     def started(self) -> Mapping[GroupKey, tuple[Pod, ...]]:

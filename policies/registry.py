@@ -23,6 +23,7 @@ from .pod_affinity import PodAffinity
 from .preemption import Preemption
 from .queue_access import QueueAccess
 from .quota import Quota
+from .resource_claims import ResourceClaims
 from .shared_claims import SharedClaims
 from .topology import Topology
 from .topology_spread import TopologySpread
@@ -48,6 +49,7 @@ BUILT_IN: tuple[Callable[..., Any], ...] = (
     Devices,
     NumaCells,
     Topology,
+    ResourceClaims,
 )
 ALWAYS_ON = frozenset({"capacity", "devices", "gang", "preemption", "budget", "queue"})
 """Rules that cannot be turned off: without them a plan could do harm."""

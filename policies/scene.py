@@ -166,6 +166,9 @@ class Scene:
                     tuple(d in n.drivers for d in sorted(features.drivers)),
                     (n.devices, n.hands_out) if features.devices else None,
                     n.numa if features.cells else None,
+                    (bool(n.pool_devices) and n.name, tuple(n.plugged.items()))
+                    if features.pools
+                    else None,
                 )
                 if key not in seen:
                     seen[key] = len(samples)
@@ -212,4 +215,12 @@ class Scene:
             for p, i in (*self.holders, *self.reserved)
             if p.state is not PodState.TERMINATING and p.key not in gone
         ]
-        return World(self.nodes, present, self.before, self.memo, self.bonds)
+        world = World(self.nodes, present, self.before, self.memo, self.bonds)
+        world.claims = self.snapshot.claims_by_key
+        world.used_claims = self.used_claims
+        return world
+
+    @cached_property
+    def used_claims(self) -> frozenset[str]:
+        """Claims of several pods that some pod on a node has."""
+        return frozenset(c.claim for p, _ in self.holders for c in p.spec.claims if c.claim)

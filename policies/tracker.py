@@ -3,14 +3,14 @@
 Trackers take pods one at a time, as kube-scheduler would; the rules' ``check`` judges the end.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import Node, Pod, PodKey
+from ..models import Claim, Node, Pod, PodKey
 from .bonds import Bond, Bonds
 
 Mask = NDArray[np.bool_]
@@ -34,6 +34,10 @@ class World:
         self.memo: dict[str, Any] = {} if memo is None else memo
         """What follows from ``nodes`` and ``before`` alone, by rule."""
         self.bonds = bonds
+        self.claims: Mapping[str, Claim] = {}
+        """Device claims of several pods."""
+        self.used_claims: frozenset[str] = frozenset()
+        """Those of them that some pod had at the start, evicted ones included."""
         self._domains: dict[str, tuple[NDArray[np.int64], list[str]]] = {}
 
     def domains(self, key: str) -> tuple[NDArray[np.int64], list[str]]:

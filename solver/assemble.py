@@ -19,6 +19,7 @@ from ..models import (
     TierRow,
 )
 from ..policies.admission import admit
+from ..policies.allocation_use import allocations_of
 from ..policies.cost import age_s, lost_work
 from ..policies.device_places import found_devices
 from ..policies.evictable import given_up, victim_priority
@@ -71,6 +72,7 @@ def assemble(scene: Scene, answer: "Answer", clock: "Clock") -> Plan:
         evictions=tuple(_evictions(outcome, now)),
         nominations=tuple(sorted(nominations)),
         admissions=tuple(let_in),
+        allocations=tuple(sorted(allocations_of(outcome))),
         held=tuple(_held(outcome, refused)),
         geometries=tuple(new_geometries(outcome)),
         rejected=scene.snapshot.rejected,

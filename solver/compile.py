@@ -243,7 +243,7 @@ class _Compiler:
                 if not (v.given_up or evictable(scene, p)):
                     continue
                 labels = tuple(sorted(p.labels.items())) if self.sees_pods else None
-                held = (p.devices, p.cells)
+                held = (p.devices, p.cells, p.claimed)
                 kind = (p.role, p.spec, p.started_s, self._budgets(p), labels, held)
                 same.setdefault((node_of.get(p.key, -1), kind), []).append(p)
             for (node, _), pods in same.items():
@@ -318,7 +318,7 @@ class _Compiler:
         """Merge nodes that are alike for every shape: same fits, same room, same domains."""
         alone = {u.node for u in units if u.node >= 0}
         for s in shapes:
-            if s.sample.spec.volumes:
+            if s.sample.spec.volumes or s.sample.spec.claims:
                 alone |= {int(i) for i in np.flatnonzero(counts[s.index])}
         alone |= sharing_nodes(self.scene)
         cells = {i for i, n in enumerate(self.scene.nodes) if n.numa is not None and n.numa.strict}

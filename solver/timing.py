@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ..models import GroupKey, Pod, PodKey
+from ..policies.allocation_use import AllocationUse
 from ..policies.attach_limits import attached
 from ..policies.device_places import DevicesNow
 from ..policies.limits import limits_of
@@ -89,7 +90,19 @@ def _clashing(outcome: Outcome) -> set[PodKey]:
             )
             if (i == j and clash(p, q)) or same or collide(p, i, q, j, scene.nodes):
                 out.add(p.key)
-    return out | set(_waiting_to_attach(outcome, leaving))
+    return out | set(_waiting_to_attach(outcome, leaving)) | _waiting_for_devices(outcome)
+
+
+def _waiting_for_devices(outcome: Outcome) -> set[PodKey]:
+    """Return the pods whose claims get devices that others have to leave first."""
+    if not any(p.spec.claims for p, _ in outcome.new_pods):
+        return set()
+    use = AllocationUse(outcome)
+    out: set[PodKey] = set()
+    for i in use.wanted:
+        served = use.served(i, at_once=False)
+        out |= use.waits(i, served) if served is not None else set()
+    return out
 
 
 def _waiting_to_attach(outcome: Outcome, leaving: Iterable[tuple[Pod, int]]) -> Iterable[PodKey]:

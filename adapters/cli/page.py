@@ -32,6 +32,7 @@ def _parts(plan: Plan, snapshot: Snapshot) -> Iterable[Table | Text]:
     yield from _starts("Starts now", [(b.group, _place(b)) for b in plan.binds])
     promised = [(n.group, _place(n)) for n in plan.nominations]
     yield from _starts("Promised, once others are gone", promised)
+    yield from _allocations(plan)
     yield from _evictions(plan)
     yield from _admissions(plan)
     yield from _held(plan)
@@ -105,6 +106,20 @@ def _starts(heading: str, rows: Sequence[tuple[GroupKey, str]]) -> Iterable[Tabl
     yield title(heading, f"{count(len(rows), 'pod')} of {count(len(groups), 'group')}")
     yield _where(groups, "green")
     yield from _more(groups)
+
+
+def _allocations(plan: Plan) -> Iterable[Table | Text]:
+    """Yield which devices the claims of pods get that start."""
+    if not plan.allocations:
+        return
+    yield title("Devices", count(len(plan.allocations), "claim"))
+    table = grid(48, 24, None)
+    for a in plan.allocations[:MOST_ROWS]:
+        devices = ", ".join(f"{d.pool}/{d.device}" for d in a.devices)
+        name = Text(plain(a.resource_claim or a.claim))
+        table.add_row("", Text(plain(a.pod), style="green"), name, Text(plain(devices)))
+    yield table
+    yield from _more(plan.allocations)
 
 
 def _by_group(rows: Iterable[tuple[GroupKey, str]]) -> list[tuple[GroupKey, list[str]]]:

@@ -148,6 +148,14 @@ class VolumeBody(Hot):
     ephemeral: Any = None
 
 
+class ResourceClaimBody(Hot):
+    """A device claim of a pod; in its status: which object was made for it."""
+
+    name: str | None = None
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
 class SchedulingGroupBody(Hot):
     """Which PodGroup of Kubernetes 1.36 and later the pod belongs to."""
 
@@ -182,7 +190,7 @@ class PodSpecBody(Hot):
     scheduling_gates: list[NamedBody] | None = None
     scheduling_group: SchedulingGroupBody | None = None
     workload_ref: WorkloadRefBody | None = None
-    resource_claims: list[NamedBody] | None = None
+    resource_claims: list[ResourceClaimBody] | None = None
     volumes: list[VolumeBody] | None = None
 
 
@@ -214,6 +222,7 @@ class PodStatusBody(Hot):
     container_statuses: list[ContainerStatusBody] | None = None
     init_container_statuses: list[ContainerStatusBody] | None = None
     resize: str | None = None
+    resource_claim_statuses: list[ResourceClaimBody] | None = None
 
 
 class PodBody(Hot):

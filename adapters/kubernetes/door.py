@@ -14,6 +14,8 @@ from .body_queue import LocalQueueSpec
 from .budgets import budget_of, quota_of
 from .cards import Cards, names_devices
 from .csi_nodes import node_drivers
+from .device_charges import Charges
+from .device_claims import DeviceClaims
 from .drafts import Draft, draft_of, workload_drafts
 from .faults import Ledger
 from .groups import Grouping, build, foreign_pods
@@ -107,6 +109,7 @@ def _snapshot_from(documents: Iterable[Document], options: ReadOptions) -> Snaps
         namespaces=list(world.namespaces.values()),
         quotas=[q for q in quotas if q is not None],
         topologies=world.topologies.used,
+        claims=list(world.charges.claims.named.values()),
         nominations=_promises(ours, {n.name for n in nodes}),
         scheduler_names=options.scheduler_names,
         rejected=ledger.rejected,
@@ -154,20 +157,21 @@ def _world(objects: Objects, options: ReadOptions, ledger: Ledger) -> World:
             ledger,
         ),
         refusals=refusals(objects.of("", "Pod"), taken_at_s),
+        charges=Charges.of(objects, DeviceClaims.of(objects, ledger)),
     )
 
 
 def _nodes(objects: Objects, world: World, shares: bool) -> list[Node]:
     """Return the nodes with what others say about them: devices, what is attached there, cells."""
     drivers = node_drivers(objects, world.storage)
-    return [
+    return world.charges.with_devices(
         replace(
             n,
             drivers={**n.drivers, **drivers.get(n.name, {})},
             numa=world.numa.nodes.get(n.name),
         )
         for n in world.cards.nodes(shares)
-    ]
+    )
 
 
 def _owners(objects: Objects) -> list[Thing]:

@@ -13,7 +13,6 @@ from .meta import Thing
 from .owners import MIN_MEMBER, Owners
 from .pods import Candidate, go_bool, is_preemptable, pod_of, role_of, user_of
 from .queue_names import QueueNames
-from .shares import device_holds
 from .times import seconds_of
 from .volcano_jobs import drop_default_roles
 from .world import World
@@ -238,7 +237,7 @@ def _group(m: Members, names: QueueNames, owners: Owners, world: World, placed: 
         user=_user(draft, things),
         topology=placed.whole,
         subgroups=placed.subgroups,
-        hold=tuple(sorted({*draft.hold, *placed.hold, *device_holds(m.pods)})),
+        hold=tuple(sorted({*draft.hold, *placed.hold})),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from ..files import Document
+from . import body_devices as devices
 from . import body_numa as numa
 from . import body_queue as queue
 from . import body_rare as rare
@@ -62,6 +63,10 @@ READERS: dict[tuple[str, str], Read] = {
     ("storage.k8s.io", "CSIDriver"): _rare(storage.CsiDriver),
     ("storage.k8s.io", "CSIStorageCapacity"): _rare(storage.StorageCapacity),
     ("storage.k8s.io", "VolumeAttachment"): _rare(storage.Attachment),
+    ("resource.k8s.io", "ResourceSlice"): _rare(devices.Slice),
+    ("resource.k8s.io", "DeviceClass"): _rare(devices.DeviceClass),
+    ("resource.k8s.io", "ResourceClaim"): _rare(devices.Claim),
+    ("resource.k8s.io", "ResourceClaimTemplate"): _rare(devices.Template),
     ("policy", "PodDisruptionBudget"): _rare(rare.Budget),
     ("scheduling.k8s.io", "PriorityClass"): _rare(rare.PriorityClass),
     ("scheduling.volcano.sh", "Queue"): _rare(queue.VolcanoQueue),

@@ -9,6 +9,7 @@ from ...models.devices import GPU
 from .aligned import cells_of, marks_of, with_cells
 from .body_pod import PodBody, PodSpecBody, PodStatusBody
 from .cards import names_devices
+from .device_claims import Held
 from .device_shares import says_something, warn_of_notes, with_share
 from .faults import Faults
 from .meta import Thing, moment
@@ -40,6 +41,7 @@ class Candidate(msgspec.Struct, gc=False):
     state: PodState
     priority: Priority
     ours: bool
+    held: Held = Held()
 
     @property
     def body(self) -> PodSpecBody:
@@ -71,6 +73,7 @@ def candidates(things: Iterable[Thing], world: World) -> list[Candidate]:
     out = []
     things = list(things)
     world.storage.count_users(things)
+    world.charges.claims.note_users(things)
     for thing in things:
         body: PodBody = thing.body
         faults = Faults()
@@ -80,10 +83,12 @@ def candidates(things: Iterable[Thing], world: World) -> list[Candidate]:
             _reject(thing, faults, world)
         elif state is not None:
             spec = world.storage.with_volumes(thing, spec)
+            spec, held = world.charges.claims.with_claims(thing, spec)
+            spec = world.charges.charged(thing, spec, held)
             priority = world.priorities.of_pod(body.spec or PodSpecBody(), thing.title)
             warn_of_notes(spec, thing, world.ledger)
             ours = scheduler_of(thing) in world.options.scheduler_names
-            out.append(Candidate(thing, spec, state, priority, ours))
+            out.append(Candidate(thing, spec, state, priority, ours, held))
     return out
 
 
@@ -221,6 +226,8 @@ def pod_of(
         scheduler=scheduler_of(thing),
         devices=_held(candidate, world) if holds else (),
         cells=cells_of(thing, world) if holds else (),
+        claimed=candidate.held.devices if holds else (),
+        claim_names=candidate.held.names,
     )
 
 

@@ -7,6 +7,7 @@ from ...models import Namespace
 from .body_pod import PodSpecBody
 from .body_rare import LimitRange, PriorityClass
 from .cards import Cards
+from .device_charges import Charges
 from .faults import Faults, Ledger
 from .meta import Thing
 from .numa import NumaReports
@@ -95,6 +96,8 @@ class World:
     numa: NumaReports = field(default_factory=NumaReports)
     refusals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By owner, nodes whose kubelets have refused too many of its pods lately."""
+    charges: Charges = field(default_factory=Charges)
+    """With the device claims that it charges."""
 
 
 def namespaces_of(things: Iterable[Thing]) -> dict[str, Namespace]:

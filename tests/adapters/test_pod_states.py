@@ -296,14 +296,6 @@ def test_pods_on_a_node_that_is_not_there_are_warned_of() -> None:
     ]
 
 
-def test_device_claims_hold_their_group() -> None:
-    world = snapshot(pod("p", resourceClaims=[{"name": "gpu"}]))
-
-    (reason,) = group_in(world, "p").hold
-    assert reason.rule == "device"
-    assert "device claims" in reason.message
-
-
 def test_a_whole_gpu_with_a_share_annotation_is_a_whole_gpu() -> None:
     world = snapshot(pod("p", {"nvidia.com/gpu": 1}, annotations={"gpu-memory": "2000"}))
 

@@ -1,6 +1,20 @@
 """One cycle on: what was bound runs, what was evicted waits anew, what was leaving is gone."""
 
-from apportion.models import Budget, NodeName, PodKey, PodState, Snapshot
+from msgspec.structs import replace
+
+from apportion.models import (
+    AllocatedDevice,
+    Allocation,
+    Budget,
+    Claim,
+    ClaimSpec,
+    DeviceRequest,
+    NodeName,
+    PodClaim,
+    PodKey,
+    PodState,
+    Snapshot,
+)
 from apportion.models.advance import CYCLE_S, advance
 from apportion.models.budget import disruptions_allowed
 from oracle.build import NOW, Members, budget, foreign, node, only, queue, snapshot
@@ -76,3 +90,48 @@ def test_nothing_done_changes_nothing_but_time_and_what_was_leaving() -> None:
     assert after.groups == before.groups
     assert len(after.pods) == len(before.pods) - 1
     assert advance(after, {}, ()).pods == after.pods
+
+
+def claimed(*claims: PodClaim, on: list[str], waiting: int) -> Snapshot:
+    made = snapshot(
+        node("n1", 4), queue("q"),
+        Members("g", "q", on=on, waiting=waiting, spec={"claims": claims}),
+    )  # fmt: skip
+    return replace(made, claims=(Claim("x", "s", SPEC),))
+
+
+SPEC = ClaimSpec(((DeviceRequest("r", "gpu"),),))
+OWN, SHARED = PodClaim("own", "", SPEC), PodClaim("ours", "x/s")
+
+
+def given(claim: str, device: str) -> Allocation:
+    devices = (AllocatedDevice("r", "d.example.com", "n1", device),)
+    return Allocation(PodKey("x/g0"), claim, "", NodeName("n1"), devices)
+
+
+def test_claims_have_their_devices_while_a_pod_has_them() -> None:
+    before = claimed(OWN, SHARED, on=[], waiting=1)
+    bound = {PodKey("x/g0"): NodeName("n1")}
+
+    running = advance(before, bound, (), allocations=[given("own", "a"), given("ours", "b")])
+
+    assert running.pods_by_key[PodKey("x/g0")].claimed == ("d.example.com/n1/a",)
+    [claim] = running.claims
+    assert (claim.allocated, claim.devices) == (True, ("d.example.com/n1/b",))
+    assert claim.nodes is not None
+    assert claim.nodes[0].matches({}, "n1")
+
+    after = advance(running, {}, [PodKey("x/g0")])
+
+    assert after.pods_by_key[PodKey("x/g0")].claimed == ()
+    assert after.claims == before.claims
+
+
+def test_a_promise_gives_no_devices_yet() -> None:
+    before = claimed(OWN, on=[], waiting=1)
+
+    after = advance(
+        before, {}, (), {PodKey("x/g0"): NodeName("n1")}, (), allocations=[given("own", "a")]
+    )
+
+    assert after.pods_by_key[PodKey("x/g0")].claimed == ()

@@ -312,7 +312,7 @@ class Cluster:
                 i in self.nominated,
                 None
                 if i in self.allowed
-                else (self.node_of[i], p.created_s, p.started_s, p.devices, p.cells),
+                else (self.node_of[i], p.created_s, p.started_s, p.devices, p.cells, p.claimed),
             )
             self.kind[i] = kinds.setdefault(mark, len(kinds))
         self.wary = frozenset(
@@ -339,6 +339,8 @@ class Cluster:
         """Some pod, or some node's kubelet, cares about who else is where."""
         self.storing = any(v.driver for p in self.pods for v in p.spec.volumes)
         """Some pod has a volume that has to be attached."""
+        self.claiming = any(p.spec.claims for p in self.pods)
+        """Some pod claims devices."""
 
     def _required(self, group: Group) -> list[tuple[str, dict[str, str]]]:
         asked = [(s.name, s.topology) for s in group.subgroups]

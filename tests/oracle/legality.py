@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 
 from apportion.models import Config, NodeName, PodKey, Snapshot
+from oracle.allocating import allocation_problems
 from oracle.amount import minus
 from oracle.choice import Choice
 from oracle.placing import clashes, place_problems
@@ -50,6 +51,8 @@ def where_problems(choice: Choice, places: Mapping[int, int]) -> Iterator[str]:
         yield from _node_claims(choice, places)
         if choice.cluster.social:
             yield from _claims_by_clash(choice, places)
+        if choice.cluster.claiming:
+            yield from _claims_of_devices(choice, places)
 
 
 def _node_claims(choice: Choice, places: Mapping[int, int]) -> Iterator[str]:
@@ -85,6 +88,18 @@ def _claims_by_clash(choice: Choice, places: Mapping[int, int]) -> Iterator[str]
                     continue
                 if not choice.right(c.group_of[i], u):
                     yield f"claims: {c.pods[i].key} clashes with {c.pods[v].key} without a right"
+
+
+def _claims_of_devices(choice: Choice, places: Mapping[int, int]) -> Iterator[str]:
+    """Devices that victims leave go to groups with a right to these."""
+    c = choice.cluster
+    unit_of = {i: u for u in choice.units for i in u.pods}
+
+    def may(i: int, leaver: int) -> bool:
+        return leaver not in unit_of or bool(choice.right(c.group_of[i], unit_of[leaver]))
+
+    for said in allocation_problems(c, places, choice.evicted, may):
+        yield f"claims: {said}"
 
 
 def plan_of(

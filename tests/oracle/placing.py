@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from apportion.models import Node, Pod, PodState, PodTerm, SpreadConstraint
+from oracle.allocating import allocation_problems
 from oracle.amount import minus, plus
 from oracle.cells import cell_problems
 from oracle.cluster import CORDON, Cluster, bears, refusal, selects, tolerates
@@ -40,6 +41,8 @@ def place_problems(
     if c.storing:
         yield from _attached(c, places, gone)
     yield from _levels(c, places, gone)
+    if c.claiming:
+        yield from allocation_problems(c, places, gone)
     if c.social:
         yield from _company(c, places, gone, met)
         yield from device_problems(c, places, gone)
@@ -244,7 +247,7 @@ def can_be_placed(
     """Say whether the pods can be placed together by every rule of nodes."""
     fixed = fixed or {}
     for out in spots(c, pods, gone, fixed):
-        judged = c.social or c.storing or c.leveled
+        judged = c.social or c.storing or c.leveled or c.claiming
         if not judged or next(place_problems(c, {**fixed, **out}, gone, met), None) is None:
             return True
     return False

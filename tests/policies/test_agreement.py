@@ -22,6 +22,7 @@ from apportion.policies.scene import Scene
 from apportion.policies.testing import agrees
 from apportion.solver.greedy import levels_of, rank_and_place
 from apportion.solver.process import SolverProcess
+from oracle.claiming import claiming
 from oracle.leveled import leveled
 from oracle.stored import stored
 from oracle.worlds import settings, world
@@ -33,7 +34,7 @@ from .company import alike, company
 SEEDS = 50
 ALONE = (
     "capacity", "quota", "budget", "host-ports", "pod-affinity", "topology-spread", "attach-limits",
-    "shared-claims", "topology",
+    "shared-claims", "topology", "resource-claims",
 )  # fmt: skip
 LEAVING = ("gang", "preemption", "host-ports", "pod-affinity", "shared-claims")
 """They share what is told of those who leave. Preemption says plainly that a victim may leave and
@@ -41,7 +42,7 @@ that nobody takes its port, domain or claim without a right: the gang and those 
 
 
 def _worlds(seed: int) -> tuple[Snapshot, ...]:
-    return world(seed, "tiny"), company(seed), stored(100 + seed, "small")
+    return world(seed, "tiny"), company(seed), stored(100 + seed, "small"), claiming(seed, "small")
 
 
 @cache

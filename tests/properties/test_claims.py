@@ -1,4 +1,4 @@
-"""On small clusters with volumes: legal by the brute force, as good as can be, nobody objects."""
+"""On small clusters with volumes, or devices to claim: legal, as good as can be, nobody objects."""
 
 from functools import partial
 
@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from apportion.models import Config, Snapshot
 from apportion.solver.process import SolverProcess
 from oracle import worlds
+from oracle.claiming import claiming
 from oracle.legality import violations
 from oracle.stored import stored
 from properties.optimal import faults
@@ -18,6 +19,11 @@ from properties.trials import ILLEGAL, Fault, Property, Tally, on_clusters, shar
 def with_volumes(seed: int) -> tuple[Snapshot, Config]:
     settings = replace(worlds.settings(seed), deterministic=True)
     return stored(seed, "small" if seed % 2 else "tiny"), settings
+
+
+def with_devices(seed: int) -> tuple[Snapshot, Config]:
+    settings = replace(worlds.settings(seed), deterministic=True)
+    return claiming(seed, "small" if seed % 2 else "tiny"), settings
 
 
 def all_faults(
@@ -34,4 +40,12 @@ def test_clusters_with_volumes_are_solved_as_well_as_can_be(
     seeds: list[int], solver: SolverProcess, tally: Tally
 ) -> None:
     made = Property(with_volumes, partial(all_faults, solver, tally))
+    on_clusters(seeds, tally, made)
+
+
+@pytest.mark.parametrize("seeds", shards(200, 3_000_000))
+def test_clusters_with_devices_to_claim_are_solved_as_well_as_can_be(
+    seeds: list[int], solver: SolverProcess, tally: Tally
+) -> None:
+    made = Property(with_devices, partial(all_faults, solver, tally))
     on_clusters(seeds, tally, made)

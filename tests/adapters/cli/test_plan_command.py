@@ -15,7 +15,7 @@ import yaml
 from apportion.adapters.cli import terminal
 from apportion.models.snapshot import read
 from apportion.solver import entry
-from kubernetes_objects import node, pod, queue
+from kubernetes_objects import node, obj, pod, queue
 
 SMALL = "examples/small"
 
@@ -40,6 +40,30 @@ def test_page_says_who_starts_who_goes_who_waits_and_why(cli: Any) -> None:
     for heading in ("Starts now", "Promised", "Evicted", "Waits", "Queues", "Objective"):
         assert f"\n{heading}" in result.out
     assert result.err == ""
+
+
+def test_page_and_data_say_which_devices_claims_get(cli: Any) -> None:
+    api = "resource.k8s.io/v1"
+    asked = {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu.example.com"}}]}
+    pool = {"name": "n", "generation": 1, "resourceSliceCount": 1}
+    told = {"driver": "gpu.example.com", "nodeName": "n", "pool": pool, "devices": [{"name": "g0"}]}
+    text = document(
+        node(), pod("p", resourceClaims=[{"name": "gpu", "resourceClaimName": "mine"}]),
+        obj(api, "DeviceClass", "gpu.example.com", None),
+        obj(api, "ResourceSlice", "n", None, spec=told),
+        obj(api, "ResourceClaim", "mine", spec={"devices": asked}),
+    )  # fmt: skip
+
+    page = cli("plan", "-", stdin=text).out
+    data = json.loads(cli("plan", "-", "--output", "json", stdin=text).out)
+
+    assert re.search(r"Devices +1 claim\n +default/p +default/mine +n/g0\n", page)
+    [given] = data["allocations"]
+    assert (given["resourceClaim"], given["node"]) == ("default/mine", "n")
+    assert given["devices"] == [
+        {"request": "r", "driver": "gpu.example.com", "pool": "n", "device": "g0",
+         "adminAccess": False},
+    ]  # fmt: skip
 
 
 def test_page_has_no_colours_and_no_long_lines_in_a_pipe(cli: Any) -> None:

@@ -1,0 +1,117 @@
+"""Which nodes have devices for a pod's claims, while a plan grows pod by pod."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..models import Claim, ClaimSpec, Pod
+from .allocation import Ask, allocate
+from .allocation_use import may_use, named_claims, own_asks
+from .tracker import Mask, World
+
+
+class AllocationTracker:
+    """Devices in use and claims to be served, by node; answers are kept until a node changes."""
+
+    def __init__(self, world: World) -> None:
+        self._nodes = world.nodes
+        self._claims: Mapping[str, Claim] = world.claims
+        self._held_by_pods = world.used_claims
+        self._busy: list[set[str]] = [set() for _ in world.nodes]
+        self._node_of = {d.id: i for i, n in enumerate(world.nodes) for d in n.pool_devices}
+        self._asks: list[list[tuple[str, ClaimSpec]]] = [[] for _ in world.nodes]
+        self._users: dict[str, list[tuple[str, int]]] = {}
+        self._known: dict[int, tuple[Pod, Mask]] = {}
+        self._changed: dict[int, set[int]] = {}
+        for claim in self._claims.values():
+            if claim.allocated and claim.key not in self._held_by_pods:
+                self._hold(claim.devices, 1)
+        for p, i in world.present:
+            self.add(p, i)
+
+    def _hold(self, devices: tuple[str, ...], sign: int) -> None:
+        for d in devices:
+            i = self._node_of.get(d)
+            if i is not None:
+                (self._busy[i].add if sign > 0 else self._busy[i].discard)(d)
+                self._note(i)
+
+    def _note(self, node: int) -> None:
+        for changed in self._changed.values():
+            changed.add(node)
+
+    def add(self, pod: Pod, node: int, times: int = 1) -> None:
+        if not pod.spec.claims and not pod.claimed:
+            return
+        self._hold(pod.claimed, times)
+        if not pod.claimed:
+            for n, spec in enumerate(own_asks(pod)):
+                entry = (f"{pod.key} {n}", spec)
+                if times > 0 and pod.node is None:
+                    self._asks[node].append(entry)
+                elif entry in self._asks[node]:
+                    self._asks[node].remove(entry)
+        for key in named_claims(pod):
+            self._share(key, pod, node, times)
+        self._note(node)
+
+    def _share(self, key: str, pod: Pod, node: int, times: int) -> None:
+        claim = self._claims.get(key)
+        if claim is None:
+            return
+        users = self._users.setdefault(key, [])
+        before = len(users)
+        if times > 0:
+            users.append((pod.key, node))
+        else:
+            users.remove((pod.key, node))
+        if claim.allocated and key in self._held_by_pods and bool(before) != bool(users):
+            self._hold(claim.devices, times)
+        if not claim.allocated and pod.node is None and bool(before) != bool(users):
+            entry = (key, claim.spec)
+            (self._asks[node].append if times > 0 else self._asks[node].remove)(entry)
+        for changed in self._changed.values():
+            changed.update(range(len(self._nodes)))
+
+    def allows(self, pod: Pod) -> Mask | None:
+        if not pod.spec.claims:
+            return None
+        mark = id(pod.spec)
+        if mark not in self._known:
+            self._known[mark] = (pod, np.zeros(len(self._nodes), dtype=np.bool_))
+            self._changed[mark] = set(range(len(self._nodes)))
+        _, mask = self._known[mark]
+        for i in self._changed[mark]:
+            mask[i] = self._serves(pod, i)
+        self._changed[mark].clear()
+        return mask.copy()
+
+    def opens(self, pod: Pod) -> Mask | None:
+        return self.allows(pod)
+
+    def _serves(self, pod: Pod, i: int) -> bool:
+        node = self._nodes[i]
+        more = [Ask(a) for a in own_asks(pod)]
+        held: set[str] = set()
+        for key in named_claims(pod):
+            claim = self._claims.get(key)
+            if claim is None:
+                return False
+            users = self._users.get(key)
+            if claim.allocated:
+                if not may_use(claim, node):
+                    return False
+                if not users and key in self._held_by_pods:
+                    held.update(claim.devices)
+            elif users:
+                if any(at != i for _, at in users):
+                    return False
+            else:
+                more.append(Ask(claim.spec))
+        here = held & {d.id for d in node.pool_devices}
+        if any(d in self._busy[self._node_of[d]] for d in held if d in self._node_of):
+            return False
+        if not more and not here:
+            return True
+        asks = [*(Ask(a) for _, a in self._asks[i]), *more]
+        return allocate(node, self._busy[i] | here, asks) is not None

@@ -1,0 +1,206 @@
+"""Who has which device after a plan, and which devices its claims could be given."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..models import (
+    AllocatedDevice,
+    Allocation,
+    Claim,
+    ClaimSpec,
+    DeviceRequest,
+    GroupKey,
+    Node,
+    NodeName,
+    Pod,
+    PodKey,
+    PoolDevice,
+)
+from .allocation import Ask, Served, allocate
+from .evictable import given_up
+from .outcome import Outcome
+from .rights import rights_of
+
+Owner = tuple[PodKey, str]
+"""A pod and the name of its claim; ("", key) for a claim that several pods have."""
+
+
+def own_asks(pod: Pod) -> list[ClaimSpec]:
+    """Return what the pod's own claims ask for."""
+    return [c.spec for c in pod.spec.claims if not c.claim and c.spec.requests]
+
+
+def named_claims(pod: Pod) -> list[str]:
+    """Return the claims of the snapshot that the pod has."""
+    return [c.claim for c in pod.spec.claims if c.claim]
+
+
+def may_use(claim: Claim, node: Node) -> bool:
+    """Say whether the devices that the claim has can be used on the node."""
+    return claim.nodes is None or any(t.matches(node.labels, node.name) for t in claim.nodes)
+
+
+@dataclass
+class NodeClaims:
+    """The claims that want devices of one node."""
+
+    owners: list[Owner] = field(default_factory=list)
+    asks: list[ClaimSpec] = field(default_factory=list)
+    askers: list[list[Pod]] = field(default_factory=list)
+    """Whose each claim is."""
+
+
+class AllocationUse:
+    """Devices and claims after a plan."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+        self.scene = outcome.scene
+        self.claims: Mapping[str, Claim] = self.scene.snapshot.claims_by_key
+
+    @cached_property
+    def _users(self) -> tuple[dict[str, list[Pod]], dict[str, list[Pod]]]:
+        """Claims of the snapshot: who has them before the plan, and who after it."""
+        before: dict[str, list[Pod]] = {}
+        after: dict[str, list[Pod]] = {}
+        for p, _ in self.scene.holders:
+            for key in named_claims(p):
+                before.setdefault(key, []).append(p)
+        for p, _ in self._outcome.standing_pods:
+            for key in named_claims(p):
+                after.setdefault(key, []).append(p)
+        return before, after
+
+    @cached_property
+    def busy(self) -> frozenset[str]:
+        """Devices of pods that stay, and of claims that keep them."""
+        before, after = self._users
+        out = {d for p, _ in self._outcome.standing_pods for d in p.claimed}
+        for key, claim in self.claims.items():
+            if claim.allocated and (after.get(key) or not before.get(key)):
+                out.update(claim.devices)
+        return frozenset(out)
+
+    @cached_property
+    def leaving(self) -> Mapping[str, frozenset[GroupKey]]:
+        """Devices that become free, with the victims that leave them (none: nobody's right)."""
+        before, _ = self._users
+        out: dict[str, set[GroupKey]] = {}
+        for p, _ in self.scene.holders:
+            held = [*p.claimed]
+            for key in named_claims(p):
+                if key in self.claims and self.claims[key].allocated and before.get(key):
+                    held += self.claims[key].devices
+            for d in held:
+                if d not in self.busy:
+                    out.setdefault(d, set())
+                    if p.key in self._outcome.evicted and p.group is not None:
+                        out[d].add(p.group)
+        return {d: frozenset(gs) for d, gs in out.items()}
+
+    @cached_property
+    def wanted(self) -> Mapping[int, NodeClaims]:
+        """By node, the claims of pods that start there; a shared one once, at its first pod."""
+        out: dict[int, NodeClaims] = {}
+        shared: dict[tuple[int, str], int] = {}
+        for p, i in self._outcome.new_pods:
+            here = out.setdefault(i, NodeClaims()) if p.spec.claims else None
+            for c in p.spec.claims:
+                assert here is not None
+                if not c.claim:
+                    if c.spec.requests:
+                        here.owners.append((p.key, c.name))
+                        here.asks.append(c.spec)
+                        here.askers.append([p])
+                    continue
+                claim = self.claims.get(c.claim)
+                if claim is None or claim.allocated:
+                    continue
+                at = shared.get((i, c.claim))
+                if at is None:
+                    shared[i, c.claim] = len(here.owners)
+                    here.owners.append((PodKey(""), c.claim))
+                    here.asks.append(claim.spec)
+                    here.askers.append([p])
+                else:
+                    here.askers[at].append(p)
+        return out
+
+    def denied(self, pods: Iterable[Pod], at_once: bool = True) -> AbstractSet[str]:
+        """Return the devices that leave, but not for these pods."""
+        if not self.leaving:
+            return frozenset()
+        out: set[str] = set()
+        for p in pods:
+            if at_once and p.key in self._outcome.bound:
+                return frozenset(self.leaving)
+            assert p.group is not None
+            out |= {d for d, gs in self.leaving.items() if not self._may(p.group, gs)}
+        return out
+
+    def _may(self, group: GroupKey, victims: AbstractSet[GroupKey]) -> bool:
+        roster = self.scene.roster
+        rights = rights_of(self._outcome)
+        return all(given_up(self.scene, roster[v]) or rights.may(group, v) for v in victims)
+
+    def served(self, i: int, at_once: bool = True) -> list[Served] | None:
+        """Return devices for the claims on the node; those that leave only where it has to be."""
+        wanted = self.wanted[i]
+        asks = [
+            Ask(a, self.denied(pods, at_once) | self._unnamed(i, owner))
+            for a, owner, pods in zip(wanted.asks, wanted.owners, wanted.askers, strict=True)
+        ]
+        return allocate(self.scene.nodes[i], self.busy, asks, frozenset(self.leaving))
+
+    @cached_property
+    def named(self) -> Mapping[Owner, frozenset[str]]:
+        """What the plan itself gives to claims; admin access takes nothing."""
+        out: dict[Owner, set[str]] = {}
+        for a in self._outcome.allocations or ():
+            p = self.scene.pods.get(a.pod)
+            of = [c for c in p.spec.claims if c.name == a.claim] if p is not None else []
+            for c in of:
+                owner = (PodKey(""), c.claim) if c.claim else (a.pod, a.claim)
+                taken = {d.id for d in a.devices if not d.admin_access}
+                out.setdefault(owner, set()).update(taken)
+        return {owner: frozenset(ids) for owner, ids in out.items()}
+
+    def _unnamed(self, i: int, owner: Owner) -> AbstractSet[str]:
+        """Return the devices that the plan does not give to the claim, if it gives it any."""
+        mine = self.named.get(owner)
+        if mine is None:
+            return frozenset()
+        return {d.id for d in self.scene.nodes[i].pool_devices} - mine
+
+    def waits(self, i: int, served: Sequence[Served]) -> set[PodKey]:
+        """Return the pods of the node whose claims get a device that somebody has to leave."""
+        return {
+            p.key
+            for pods, claim in zip(self.wanted[i].askers, served, strict=True)
+            if any(d.id in self.leaving and not r.admin for r, d in claim)
+            for p in pods
+        }
+
+
+def allocations_of(outcome: Outcome) -> Iterable[Allocation]:
+    """Yield what the claims of pods that start are given; a claim of several pods once."""
+    if not any(p.spec.claims for p, _ in outcome.new_pods):
+        return
+    use = AllocationUse(outcome)
+    for i, wanted in use.wanted.items():
+        served = use.served(i, at_once=False) or []
+        node = NodeName(outcome.scene.nodes[i].name)
+        for (_, name), pods, devices in zip(wanted.owners, wanted.askers, served, strict=False):
+            pod = pods[0]
+            of_pod = next((c.name for c in pod.spec.claims if name in (c.claim, c.name)), name)
+            claim = pod.claim_names.get(of_pod, "")
+            given = tuple(_told(r, d) for r, d in devices)
+            yield Allocation(pod.key, of_pod, claim, node, given)
+
+
+def _told(request: DeviceRequest, device: PoolDevice) -> AllocatedDevice:
+    driver, rest = device.id.split("/", 1)
+    pool, name = rest.rsplit("/", 1)
+    return AllocatedDevice(request.name, driver, pool, name, request.admin)

@@ -1,0 +1,157 @@
+"""Device claims, tried by brute force: every way to give every claim of a node its devices."""
+
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from itertools import combinations
+
+from apportion.models import ClaimSpec, DeviceRequest, PodState, PoolDevice
+from oracle.cluster import Cluster
+
+May = Callable[[int, int], bool]
+"""Whether pod i may have what the leaving pod j has now."""
+
+
+def allocation_problems(
+    c: Cluster,
+    places: Mapping[int, int],
+    gone: AbstractSet[int],
+    may: May = lambda i, leaver: True,
+) -> Iterator[str]:
+    """Say which nodes cannot serve the claims of what starts there once ``gone`` is gone."""
+    claims = {x.key: x for x in c.snapshot.claims}
+    new = {i: n for i, n in places.items() if c.pods[i].spec.claims}
+    spot: dict[str, int] = {}
+    for i, n in sorted(new.items()):
+        for key in _named(c, i):
+            claim, node = claims[key], c.nodes[n]
+            if claim.allocated:
+                terms = claim.nodes
+                if terms is not None and not any(t.matches(node.labels, node.name) for t in terms):
+                    yield f"claim {key}: its devices are not for {node.name}"
+            elif spot.setdefault(key, n) != n:
+                yield f"claim {key}: on {node.name} and elsewhere"
+    leavers = _leavers(c, places, gone)
+    for n in sorted(set(new.values())):
+        mine = [i for i in sorted(new) if new[i] == n]
+        wants: list[tuple[list[int], ClaimSpec]] = []
+        for i in mine:
+            wants += [([i], x.spec) for x in c.pods[i].spec.claims if not x.claim]
+        for key in sorted({k for i in mine for k in _named(c, i)}):
+            if not claims[key].allocated:
+                wants.append(([i for i in mine if key in _named(c, i)], claims[key].spec))
+        free = []
+        used: dict[str, int] = {}
+        for d in c.nodes[n].pool_devices:
+            if d.taken or d.id in leavers.held:
+                for name, amount in d.counters.items():
+                    used[name] = used.get(name, 0) + amount
+            else:
+                free.append(d)
+        left = {k: v - used.get(k, 0) for k, v in c.nodes[n].counters.items()}
+
+        def allowed(i: int, d: PoolDevice) -> bool:
+            return all(may(i, j) for j in leavers.of.get(d.id, ()))
+
+        if not _serve(c.nodes[n].pool_devices, free, left, wants, allowed):
+            yield f"devices of {c.nodes[n].name}"
+
+
+def _named(c: Cluster, i: int) -> list[str]:
+    return [x.claim for x in c.pods[i].spec.claims if x.claim]
+
+
+class _Leavers:
+    def __init__(self) -> None:
+        self.held: set[str] = set()
+        self.of: dict[str, list[int]] = {}
+        """Device to the pods that have to leave it."""
+
+
+def _leavers(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> _Leavers:
+    out = _Leavers()
+    sitting = set(c.sitting)
+    terminating = {i for i, p in enumerate(c.pods) if p.state is PodState.TERMINATING}
+    for i in sorted(sitting | terminating):
+        for d in c.pods[i].claimed:
+            if i in sitting and i not in gone:
+                out.held.add(d)
+            else:
+                out.of.setdefault(d, []).extend([i] if i in sitting else [])
+    for claim in c.snapshot.claims:
+        if not claim.allocated:
+            continue
+        had = [i for i in sorted(sitting | terminating) if claim.key in _named(c, i)]
+        stay = [i for i in had if i in sitting and i not in gone]
+        starts = [i for i in places if claim.key in _named(c, i)]
+        for d in claim.devices:
+            if stay or starts or not had:
+                out.held.add(d)
+            else:
+                out.of.setdefault(d, []).extend(i for i in had if i in sitting)
+    return out
+
+
+def _serve(
+    every: tuple[PoolDevice, ...],
+    free: list[PoolDevice],
+    left: Mapping[str, int],
+    wants: list[tuple[list[int], ClaimSpec]],
+    allowed: Callable[[int, PoolDevice], bool],
+) -> bool:
+    if not wants:
+        return True
+    (pods, spec), *rest = wants
+    mine = [d for d in free if all(allowed(i, d) for i in pods)]
+    for chosen in _ways(every, mine, spec.requests):
+        if not _agree(spec, chosen):
+            continue
+        taken = [d for r, d in chosen if not r.admin]
+        if len({d.id for d in taken}) < len(taken):
+            continue
+        after = dict(left)
+        for d in taken:
+            for name, amount in d.counters.items():
+                after[name] = after.get(name, 0) - amount
+        if any(v < 0 for name, v in after.items() if any(name in d.counters for d in taken)):
+            continue
+        ids = {d.id for d in taken}
+        if _serve(every, [d for d in free if d.id not in ids], after, rest, allowed):
+            return True
+    return False
+
+
+def _ways(
+    every: tuple[PoolDevice, ...],
+    free: list[PoolDevice],
+    requests: tuple[tuple[DeviceRequest, ...], ...],
+) -> Iterator[list[tuple[DeviceRequest, PoolDevice]]]:
+    if not requests:
+        yield []
+        return
+    first, *others = requests
+    for r in first:
+        suits = [d for d in every if r.selection in d.selections]
+        able = suits if r.admin else [d for d in suits if any(d.id == f.id for f in free)]
+        if r.all:
+            sets = [tuple(suits)] if suits and len(able) == len(suits) else []
+        else:
+            sets = list(combinations(able, r.count))
+        for some in sets:
+            for more in _ways(every, free, tuple(others)):
+                yield [*((r, d) for d in some), *more]
+
+
+def _agree(spec: ClaimSpec, chosen: list[tuple[DeviceRequest, PoolDevice]]) -> bool:
+    for m in spec.matches:
+        values = [
+            d.attributes.get(m.attribute)
+            for r, d in chosen
+            if not m.requests or {r.name, r.name.split("/")[0]} & set(m.requests)
+        ]
+        if any(v is None for v in values):
+            return False
+        if m.distinct and len(set(values)) < len(values):
+            return False
+        if not m.distinct and len(set(values)) > 1:
+            return False
+    return True
