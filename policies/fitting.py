@@ -7,11 +7,11 @@ pods in one order only. A search that meets its step limit says so: its "no" is 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..models import NodeName, Pod, PodKey
-from .api import Tracked
 from .evictable import evictable, given_up
 from .ledger import Matrix
 from .pod_affinity import PodAffinity
@@ -21,6 +21,21 @@ from .tracker import Choice, Choosing, Counting, Mask, Tracker, World
 STEPS = 20_000
 STEPS_OF_A_DOMAIN = 20
 """What it costs to try a domain, in steps of the search."""
+
+
+_FOLLOWS: dict[tuple[object, object], bool] = {}
+"""Which kinds of trackers follow which protocol: asked once, as that is slow to ask."""
+
+
+def _those_that(trackers: Iterable[Any], protocol: Any) -> tuple[Any, ...]:
+    out = []
+    for t in trackers:
+        key = (type(t), protocol)
+        if key not in _FOLLOWS:
+            _FOLLOWS[key] = isinstance(t, protocol)
+        if _FOLLOWS[key]:
+            out.append(t)
+    return tuple(out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +52,7 @@ class Field:
     def __init__(self, scene: Scene, room: Matrix, world: World) -> None:
         self.scene = scene
         self.room = room.copy()
-        ties = [r for r in scene.rules if isinstance(r, Tracked)]
+        ties = scene.ties
         self._ties = tuple(r.name for r in ties)
         self._trackers: tuple[Tracker, ...] = tuple(r.track(world) for r in ties)
         self._company = tuple(isinstance(r, PodAffinity) for r in ties)
@@ -45,7 +60,8 @@ class Field:
         """Pods whose wish for company counts as met."""
         self.only: dict[PodKey, Mask] = {}
         """Nodes that pods are confined to while a domain is tried for them."""
-        self._choosing = tuple(t for t in self._trackers if isinstance(t, Choosing))
+        self._choosing: tuple[Choosing, ...] = _those_that(self._trackers, Choosing)
+        self._counting: tuple[Counting, ...] = _those_that(self._trackers, Counting)
         self._steps = 0
         self._together = False
 
@@ -87,9 +103,8 @@ class Field:
         counts = np.where(self.candidates(pod), most, 0).astype(object)
         for r in np.flatnonzero(row):
             counts = np.minimum(counts, np.maximum(self.room[:, r], 0) // row[r])
-        for tracker in self._trackers:
-            if isinstance(tracker, Counting):
-                counts = tracker.most(pod, counts)
+        for tracker in self._counting:
+            counts = tracker.most(pod, counts)
         return counts
 
     def place(self, pods: Sequence[Pod], steps: int = STEPS) -> Fit:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import Config, Node, Pod, PodKey, PodSpec, PodState, Reason, Snapshot
-from .api import Filter, NodeFeatures, Telling
+from .api import Filter, NodeFeatures, Telling, Tracked
 from .bonds import Bonds
 from .device_room import leeway
 from .ledger import Ledger, Matrix, ledger_of
@@ -130,6 +130,11 @@ class Scene:
     @cached_property
     def pods(self) -> dict[PodKey, Pod]:
         return {p.key: p for p in self.snapshot.pods}
+
+    @cached_property
+    def ties(self) -> tuple[Tracked, ...]:
+        """Rules that tie pods together."""
+        return tuple(r for r in self.rules if isinstance(r, Tracked))
 
     @cached_property
     def bonds(self) -> Bonds:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..models import GroupKey, Pod
 from ..policies.fitting import emptied
 from ..policies.tracker import Choice, Mask
-from .draft import Draft
+from .draft import Draft, prey_of
 from .hunt import Cost, Hunt
 
 TRIES = 12
@@ -22,9 +22,12 @@ def hunt(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> bool:
     choices = [c for c in draft.field.choices(pods) if c.hard]
     if not choices:
         return Hunt(draft, group, pods).run()
+    prey = prey_of(draft, group, pods)
+    if not prey:
+        return False
     best: tuple[Cost, tuple[Mask, ...]] | None = None
     for masks in _combinations(draft, pods, choices):
-        one = Hunt(draft, group, pods)
+        one = Hunt(draft, group, pods, prey)
         with _confined(draft, choices, masks):
             done = one.run()
         if done:
@@ -35,7 +38,7 @@ def hunt(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> bool:
     if best is None:
         return False
     with _confined(draft, choices, best[1]):
-        return Hunt(draft, group, pods).run()
+        return Hunt(draft, group, pods, prey).run()
 
 
 @contextmanager

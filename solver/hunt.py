@@ -21,12 +21,21 @@ Cost = tuple[int, ...]
 class Hunt:
     """One attempt to make room for pods of a group."""
 
-    def __init__(self, draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> None:
+    def __init__(
+        self,
+        draft: Draft,
+        group: GroupKey,
+        pods: Sequence[Pod],
+        prey: Sequence[Prey] | None = None,
+    ) -> None:
+        """``prey``: what the group could evict, where that is known."""
         self._draft = draft
         self._group = group
         self._pods = pods
         self._node_of = running_on(draft.scene)
-        self._prey: dict[GroupKey, Prey] = {p.group: p for p in prey_of(draft, group, pods)}
+        self._prey: dict[GroupKey, Prey] = {
+            p.group: p for p in (prey_of(draft, group, pods) if prey is None else prey)
+        }
         self._taken: dict[GroupKey, list[Pod]] = {}
         self._wholes: dict[tuple[GroupKey, int], tuple[Pod, ...]] = {}
         """What is left of a group, by how much is evicted so far."""

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from ...models import Reason, Subgroup, TopologyRequest
 from .drafts import Draft
 from .meta import Thing
-from .nearness import Nearness, noted, pod_set
+from .nearness import Nearness, Split, noted, pod_set
 from .owners import Owners
 from .pods import Candidate, role_of
+from .slices import sliced
 from .world import World
 
 
@@ -20,6 +21,10 @@ class Placement:
     subgroups: tuple[Subgroup, ...] = ()
     subgroups_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Subgroups by pod key."""
+    roles: dict[str, str] = field(default_factory=dict)
+    """Roles by pod key, where subgroups with minima stand for roles."""
+    minima: dict[str, int] | None = None
+    """Minima of those."""
     hold: list[Reason] = field(default_factory=list)
 
 
@@ -35,9 +40,13 @@ def placement_of(
     if near is not None:
         out.whole = _resolved(near, draft, world, out)
     requests: dict[str, TopologyRequest] = {}
+    slices = sliced(things, world.ledger)
     for thing in things:
         names = []
-        for name, wish in _parts(draft, thing):
+        parts = list(_parts(draft, thing))
+        if thing.key in slices:
+            parts.append(slices[thing.key])
+        for name, wish in parts:
             if name not in requests:
                 request = _resolved(wish, draft, world, out)
                 if request is None:
@@ -46,8 +55,61 @@ def placement_of(
             names.append(name)
         if names:
             out.subgroups_of[thing.key] = tuple(dict.fromkeys(names))
+    _minima(draft, [c.thing for c in pods], world, out)
     out.subgroups = tuple(Subgroup(name, request) for name, request in sorted(requests.items()))
     return out
+
+
+def _minima(draft: Draft, things: Sequence[Thing], world: World, out: Placement) -> None:
+    """Let subgroups that the group needs be roles with a minimum each.
+
+    That says it all where every subgroup of a policy is needed; where the group needs some of
+    many, whichever they are, a role cannot say it.
+    """
+    needed = [s for s in draft.splits if s.policy and s.least and s.size * s.least > 0]
+    if not needed or draft.minimum >= len(things):
+        return
+    roles: dict[str, str] = {}
+    minima: dict[str, int] = {}
+    for split in needed:
+        members = {t.key: name for t in things if (name := _policy_of(draft, split, t))}
+        names = sorted(set(members.values()))
+        lacking = [f"{split.name} {i}" for i in range(len(names), split.least)]
+        if split.least < len(names):
+            _warn_of_gang(draft, split, world, "needs some of its subgroups, whichever they are")
+            return
+        roles |= members
+        minima |= dict.fromkeys((*names, *lacking), split.size)
+    of_role: dict[str, set[str]] = {}
+    for t in things:
+        of_role.setdefault(role_of(t), set()).add(roles.get(t.key, ""))
+    if draft.roles:
+        if any(len(s) > 1 for s in of_role.values()) or len(of_role) != len(
+            {r for s in of_role.values() for r in s}
+        ):
+            _warn_of_gang(draft, needed[0], world, "cuts across the tasks of minTaskMember")
+            return
+        for role, (name,) in ((r, tuple(s)) for r, s in of_role.items()):
+            least = draft.roles.get(role, 0)
+            if name and least < minima[name]:
+                draft.roles[role] = minima[name]
+        return
+    out.roles, out.minima = roles, minima
+
+
+def _policy_of(draft: Draft, wanted: Split, thing: Thing) -> str | None:
+    """Return the subgroup of the policy that the pod is in, if no policy before takes it."""
+    for split in draft.splits:
+        if split.policy and (name := split.of(thing)) is not None:
+            return name if split is wanted else None
+    return None
+
+
+def _warn_of_gang(draft: Draft, split: Split, world: World, why: str) -> None:
+    world.ledger.warn(
+        draft.title, f"{split.path}.minSubGroups",
+        f"{why}: that is not used yet, the group's own minimum counts",
+    )  # fmt: skip
 
 
 def _parts(draft: Draft, thing: Thing) -> Iterable[tuple[str, Nearness]]:

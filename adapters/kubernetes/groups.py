@@ -202,8 +202,12 @@ def build(
         group = _group(m, names, owners, world, placed)
         groups.append(group)
         pods.extend(
-            pod_of(c, group.key, world, placed.subgroups_of.get(c.thing.key, ())) for c in m.pods
-        )
+            pod_of(
+                c, group.key, world, placed.subgroups_of.get(c.thing.key, ()),
+                placed.roles.get(c.thing.key),
+            )
+            for c in m.pods
+        )  # fmt: skip
     return groups, pods
 
 
@@ -221,7 +225,7 @@ def _group(m: Members, names: QueueNames, owners: Owners, world: World, placed: 
         name=draft.name,
         queue=names.chosen(draft.queue, askers, draft.namespace),
         minimum=draft.minimum,
-        role_minimum=dict(sorted(draft.roles.items())),
+        role_minimum=dict(sorted((placed.minima or draft.roles).items())),
         priority=priority,
         preemptable=_preemptable(draft, things, priority),
         may_preempt=may_preempt,

@@ -44,6 +44,11 @@ class Split:
     """Name of the pod's subgroup; None: it is in none."""
     policy: bool = False
     """A pod is in the first policy only that takes it."""
+    path: str = ""
+    size: int = 1
+    """How many pods each subgroup needs to be of use."""
+    least: int = 0
+    """How many subgroups the group needs."""
 
 
 def tiers_near(
@@ -84,7 +89,8 @@ def policy_split(
             return None
         return "/".join((name, *map(str, values)))
 
-    return Split(name, near, of, policy=True)
+    size = 1 if policy.sub_group_size is None else policy.sub_group_size
+    return Split(name, near, of, True, path, max(1, size), policy.min_sub_groups or 0)
 
 
 def levels_near(wish: TopologyConstraintBody | None, path: str) -> Nearness | None:
@@ -125,6 +131,47 @@ def subgroup_splits(subgroups: list[SubGroupBody]) -> list[Split]:
     return out
 
 
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """A pod set that is cut into parts of equal size, by the index of its pods."""
+
+    size: int
+    near: Nearness
+    index_label: str
+
+
+def slices_of(thing: Thing, ledger: Ledger) -> Slices | None:
+    """Read Kueue's slices and KAI's segments of a pod."""
+    notes = thing.annotations
+    for size_key, required_key, preferred_key, label_key in _SLICES:
+        written = notes.get(size_key)
+        required, preferred = notes.get(required_key, ""), notes.get(preferred_key, "")
+        if not written and not required:
+            continue
+        path = f'metadata.annotations["{size_key}"]'
+        if not (written and written.isascii() and written.isdigit() and int(written[:9]) > 0):
+            ledger.warn(thing.title, path, "is no whole number of 1 or more; no slices are made")
+            return None
+        if not required and not preferred:
+            return None
+        near = Nearness(
+            path, notes.get(_KAI, "") if size_key.startswith("kai.") else "", required, preferred
+        )
+        return Slices(int(written[:9]), near, notes.get(label_key, ""))
+    return None
+
+
+_SLICES = (
+    (
+        "kueue.x-k8s.io/podset-slice-size", "kueue.x-k8s.io/podset-slice-required-topology",
+        "",
+        "kueue.x-k8s.io/pod-group-pod-index-label",
+    ),
+    (
+        "kai.scheduler/segment-size", "kai.scheduler/segment-topology-required-placement",
+        "kai.scheduler/segment-topology-preferred-placement", "kai.scheduler/pod-index-label",
+    ),
+)  # fmt: skip
 _KUEUE = "kueue.x-k8s.io/podset-"
 _KAI = "kai.scheduler/topology"
 _OURS = "apportion.dev/topology-"
@@ -158,6 +205,11 @@ def noted(thing: Thing, ledger: Ledger) -> Nearness | None:
     return None
 
 
+def set_name(thing: Thing, role: str) -> str:
+    """Return the name of the pod's pod set."""
+    return thing.annotations.get(f"{_KUEUE}group-name") or role or "pods"
+
+
 def pod_set(thing: Thing, role: str) -> tuple[str, Nearness] | None:
     """Read Kueue's annotations of a pod: the name of its pod set, and what that asks for.
 
@@ -169,7 +221,7 @@ def pod_set(thing: Thing, role: str) -> tuple[str, Nearness] | None:
     if not required and not preferred:
         return None
     path = f'metadata.annotations["{_KUEUE}{"required" if required else "preferred"}-topology"]'
-    name = notes.get(f"{_KUEUE}group-name") or role or "pods"
+    name = set_name(thing, role)
     fine = bool(required) and not preferred
     near = Nearness(path, required=required, preferred=preferred, fine=fine)
     return f"{name} in {required or preferred}", near

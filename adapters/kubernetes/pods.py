@@ -192,9 +192,13 @@ def _resizes(status: PodStatusBody) -> bool:
 
 
 def pod_of(
-    candidate: Candidate, group: GroupKey | None, world: World, subgroups: tuple[str, ...] = ()
+    candidate: Candidate,
+    group: GroupKey | None,
+    world: World,
+    subgroups: tuple[str, ...] = (),
+    role: str | None = None,
 ) -> Pod:
-    """Return the pod of the snapshot."""
+    """Return the pod of the snapshot; its role is what it says itself, unless one is given."""
     thing, body = candidate.thing, candidate.body
     status: PodStatusBody = thing.body.status or PodStatusBody()
     owner = thing.owner
@@ -206,7 +210,7 @@ def pod_of(
         spec=candidate.spec,
         state=candidate.state,
         group=group,
-        role=role_of(thing),
+        role=role_of(thing) if role is None else role,
         subgroups=subgroups,
         node=NodeName(body.node_name) if body.node_name else None,
         nominated=_nominated(candidate, status),

@@ -332,3 +332,111 @@ def test_no_pattern_takes_long() -> None:
 def test_what_is_no_pattern_is_said(bad: str) -> None:
     with pytest.raises(ValueError, match="pattern"):
         NamePattern(bad)
+
+
+def members(*labels: dict[str, str], **notes: str) -> list[Data]:
+    more = {k.replace("__", "/").replace("_", "-"): v for k, v in notes.items()}
+    return [
+        pod(f"p-{i}", annotations={**in_group("g"), **more}, labels=x) for i, x in enumerate(labels)
+    ]
+
+
+def test_slices_are_of_so_many_pods_by_name_or_index() -> None:
+    notes = {
+        "kueue.x-k8s.io__podset_required_topology": "zone",
+        "kueue.x-k8s.io__podset_slice_required_topology": "rack",
+        "kueue.x-k8s.io__podset_slice_size": "2",
+    }
+    group = pod_group("g", minMember=4)
+    by_name = snapshot(*NODES, group, *members({}, {}, {}, {}, **notes),
+                       topology_labels=("zone", "rack"))  # fmt: skip
+    index = "batch.kubernetes.io/job-completion-index"
+    by_index = snapshot(*NODES, group, *members(*({index: n} for n in "3102"), **notes),
+                        topology_labels=("zone", "rack"))  # fmt: skip
+
+    whole, first, second = "pods in zone", "pods slice 0", "pods slice 1"
+    found = {s.name: s.topology.required for s in group_in(by_name, "g").subgroups}
+    assert found == {whole: "zone", first: "rack", second: "rack"}
+    assert [pod_in(by_name, f"p-{i}").subgroups[1] for i in range(4)] == [
+        first, first, second, second,
+    ]  # fmt: skip
+    assert [pod_in(by_index, f"p-{i}").subgroups[1] for i in range(4)] == [
+        second, first, first, second,
+    ]  # fmt: skip
+
+
+def test_segments_are_slices() -> None:
+    notes = {
+        "kai.scheduler__segment_size": "2",
+        "kai.scheduler__segment_topology_required_placement": "rack",
+    }
+    world = snapshot(*NODES, pod_group("g", minMember=3), *members({}, {}, {}, **notes))
+
+    assert [pod_in(world, f"p-{i}").subgroups for i in range(3)] == [
+        ("pods slice 0",), ("pods slice 0",), ("pods slice 1",),
+    ]  # fmt: skip
+
+
+def test_a_slice_size_that_is_no_number_is_warned_of() -> None:
+    notes = {
+        "kueue.x-k8s.io__podset_slice_required_topology": "rack",
+        "kueue.x-k8s.io__podset_slice_size": "0",
+    }
+    world = snapshot(*NODES, pod_group("g"), *members({}, **notes))
+
+    assert [w.message for w in world.warnings] == [
+        "is no whole number of 1 or more; no slices are made"
+    ]
+
+
+def policy(least: int, size: int = 2) -> Data:
+    return {
+        "name": "s", "labelSelector": {}, "matchLabelKeys": ["part"],
+        "subGroupSize": size, "minSubGroups": least,
+    }  # fmt: skip
+
+
+PARTS = [{"part": x} for x in "aabb"]
+
+
+def test_subgroups_that_are_all_needed_are_roles() -> None:
+    world = snapshot(pod_group("g", minMember=2, subGroupPolicy=[policy(2, 1)]), *members(*PARTS))
+
+    assert group_in(world, "g").role_minimum == {"s/a": 1, "s/b": 1}
+    assert [pod_in(world, f"p-{i}").role for i in range(4)] == ["s/a", "s/a", "s/b", "s/b"]
+    assert world.warnings == ()
+
+
+def test_a_subgroup_that_is_missing_is_missed() -> None:
+    world = snapshot(pod_group("g", minMember=2, subGroupPolicy=[policy(3)]), *members(*PARTS))
+
+    assert group_in(world, "g").role_minimum == {"s/a": 2, "s/b": 2, "s 2": 2}
+
+
+def test_where_all_pods_are_needed_subgroups_say_nothing_more() -> None:
+    world = snapshot(pod_group("g", minMember=4, subGroupPolicy=[policy(1)]), *members(*PARTS))
+
+    assert group_in(world, "g").role_minimum == {}
+    assert world.warnings == ()
+
+
+def test_needing_some_of_many_subgroups_is_warned_of() -> None:
+    world = snapshot(pod_group("g", minMember=2, subGroupPolicy=[policy(1)]), *members(*PARTS))
+
+    assert group_in(world, "g").role_minimum == {}
+    assert [w.path for w in world.warnings] == ["spec.subGroupPolicy[0].minSubGroups"]
+
+
+def test_subgroups_that_are_tasks_raise_their_minima() -> None:
+    spec = {
+        "minMember": 3,
+        "minTaskMember": {"x": 1, "y": 2},
+        "subGroupPolicy": [policy(2)],
+    }
+    pods = members(*PARTS)
+    for one, task in zip(pods, "xxyy", strict=True):
+        one["metadata"]["annotations"]["volcano.sh/task-spec"] = task
+    world = snapshot(pod_group("g", **spec), *pods)
+
+    assert group_in(world, "g").role_minimum == {"x": 2, "y": 2}
+    assert pod_in(world, "p-0").role == "x"
