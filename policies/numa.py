@@ -17,7 +17,7 @@ from ..models import Node, Pod, PodKey, PodSpec, Reason, Violation
 from ..models.quantity import show
 from .api import NodeFeatures
 from .numa_cells import NodeCells
-from .numa_layout import Layout, layout_of
+from .numa_layout import Asks, Layout, layout_of
 from .numa_rows import NodeRows
 from .outcome import Outcome
 from .podset import PodSet
@@ -66,7 +66,10 @@ class _Cells:
         if cells is None or pod.key in cells.promised:
             return
         if pod.key not in cells.everybody:
-            self._come[node][pod.spec] += times
+            come = self._come[node]
+            come[pod.spec] += times
+            if not come[pod.spec]:
+                del come[pod.spec]
         elif times > 0:
             self._left[node].discard(pod.key)
         else:
@@ -84,8 +87,12 @@ class _Cells:
             _, mask, since = known
             changed = dict.fromkeys(self._changes[since:])
         for i in changed:
-            come = [s for s, n in self._come[i].items() for _ in range(n)]
-            mask[i] = self._cells[i].admits([*come, pod.spec], self._left[i])
+            cells, come = self._cells[i], self._come[i]
+            if come or self._left[i]:
+                every = [pod.spec, *(s for s, n in come.items() for _ in range(n))]
+                mask[i] = cells.admits(every, self._left[i])
+            else:
+                mask[i] = cells.admits_one(pod.spec)
         self._known[id(pod.spec)] = (pod.spec, mask, len(self._changes))
         return mask.copy()
 
@@ -190,6 +197,12 @@ def _never(spec: PodSpec, node: Node) -> str:
         return f"has policy {numa.policy} and publishes no NUMA cells"
     layout = layout_of(numa)
     asks = layout.asks(spec)
+    if asks not in layout.words:
+        layout.words[asks] = _too_much(layout, asks, spec)
+    return layout.words[asks]
+
+
+def _too_much(layout: Layout, asks: Asks, spec: PodSpec) -> str:
     if not asks.parts:
         return ""
     if not asks.foreseeable:

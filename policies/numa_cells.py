@@ -81,11 +81,9 @@ class NodeCells:
     @cached_property
     def reported(self) -> Free | None:
         """What was reported as free, if that is just what the pods that run leave; else None."""
-        cells = self.layout.numa.cells
-        if any(c.free is None for c in cells):
+        free = self.layout.reported
+        if free is None:
             return None
-        names = self.layout.resources
-        free = tuple(tuple(c.free[r] if c.free else 0 for r in names) for c in cells)
         used = total((self.layout.nothing, *(r.asks.total for r in self.residents)))
         there = total(self.layout.cells)
         return free if total(free) == less(there, used) else None
@@ -250,6 +248,13 @@ class NodeCells:
             if not admits_alone(self.layout, asks.parts, Way(free, way.groups)):
                 return False
         return True
+
+    def admits_one(self, spec: PodSpec) -> bool:
+        """Say whether a kubelet admits this one pod while everybody stays."""
+        key = self.asks(spec)
+        if key not in self._answers:
+            self._answers[key] = self.admits([spec])
+        return self._answers[key]
 
     def admits(self, specs: Iterable[PodSpec], leaving: Collection[PodKey] = ()) -> bool:
         """Say whether a kubelet admits all these pods in some order, once others have left."""

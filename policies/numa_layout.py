@@ -42,6 +42,11 @@ class Layout:
             tuple(c.allocatable[r] for r in self.resources) for c in numa.cells
         )
         """What each cell has for pods."""
+        reported = [c.free for c in numa.cells]
+        self.reported: Free | None = None
+        """What was reported as free of each cell."""
+        if all(f is not None for f in reported):
+            self.reported = tuple(tuple(f[r] if f else 0 for r in self.resources) for f in reported)
         self.memory = tuple(is_memory(r) for r in self.resources)
         self._whole: Free = tuple(
             tuple(
@@ -51,6 +56,8 @@ class Layout:
             for c in numa.cells
         )
         """What counts for how few cells could do: of memory not what is reserved."""
+        self.words: dict[Asks, str] = {}
+        """Why a kubelet would refuse who asks this, even on an empty node; "" if it would not."""
         self._asks: dict[int, tuple[PodSpec, Asks]] = {}
         self._choices: dict[Vector, tuple[Mask, ...]] = {}
         self._widths: dict[Vector, int] = {}
@@ -114,6 +121,25 @@ class Layout:
 def layout_of(numa: Numa) -> Layout:
     """Return the layout; equal ones are one object."""
     return Layout(numa)
+
+
+def further_cells(spec: PodSpec, numa: Numa) -> int:
+    """Return over how many more cells than one each the pod's requests would be shared out there.
+
+    Going by what was reported as free, else by what the cells have; where even all of them have
+    too little, by all of them.
+    """
+    layout = layout_of(numa)
+    free = layout.reported or layout.cells
+    further = 0
+    for part in layout.asks(spec).parts:
+        enough = (
+            n
+            for n in range(1, layout.size)
+            if any(fits(part, within(free, m)) for m in masks(layout.size, n))
+        )
+        further += next(enough, layout.size) - 1
+    return further
 
 
 def is_memory(resource: str) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ..models import Node, Pod
 from .node_rules import tolerated
+from .numa_layout import further_cells
 from .outcome import Outcome
 from .podset import PodSet
 from .soft_spread import spread_terms, spread_weight
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from .tracker import World
 
 TAINT_WEIGHT = 1
+CELL_WEIGHT = 10
+"""For every NUMA cell beyond the first of a request."""
 SOFT = "PreferNoSchedule"
 
 
@@ -27,6 +30,8 @@ def node_wish(pod: Pod, node: Node) -> int:
     """Return what the node itself is worth to the pod."""
     value = sum(w for w, t in pod.spec.preferred_nodes if t.matches(node.labels, node.name))
     pods = PodSet((pod,))
+    if node.numa is not None and node.numa.policy != "none" and pod.spec.aligned:
+        value -= CELL_WEIGHT * further_cells(pod.spec, node.numa)
     value -= TAINT_WEIGHT * sum(t.effect == SOFT and not tolerated(pods, t) for t in node.taints)
     return value
 
@@ -68,7 +73,8 @@ class Wishes:
         out: list[Term] = []
         for s in board.shapes:
             relevant = self._relevant(board.world, s.sample)
-            if plain and not relevant and not s.sample.spec.preferred_nodes:
+            spec = s.sample.spec
+            if plain and not relevant and not spec.preferred_nodes and not spec.aligned:
                 continue
             worth = self._worth(s.sample, nodes, relevant)
             for cls, var in board.cells(s):

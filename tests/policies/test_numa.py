@@ -25,6 +25,7 @@ from .builders import (
     cores,
     evicted,
     foreign,
+    goal,
     node,
     placed,
     queue,
@@ -260,3 +261,14 @@ def test_devices_are_named_in_the_reason(solve: Solve) -> None:
     (why,) = reasons(solve(world(at, Members("g", "q", gpus=3, waiting=1, spec=spec))), "g")
 
     assert f"no NUMA cell has 3 {GPU}" in why.message
+
+
+@pytest.mark.parametrize("policy", ["best-effort", RESTRICTED])
+def test_fewer_cells_are_preferred(policy: str, solve: Solve) -> None:
+    small, large = celled(2, 2, 2, 2, policy=policy), celled(4, 4, policy=policy)
+    near = replace(large, name=NodeName("n2"))
+    w = snapshot(small, near, queue("q"), group("g", 4), group("h", 2, on=["n1"], waiting=0))
+
+    assert placed(solve(w)) == {"g0": "n2"}
+    assert goal("wishes").measure(after(w, "g0@n1")) == -10
+    assert goal("wishes").measure(after(w, "g0@n2")) == 0
