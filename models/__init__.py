@@ -1,6 +1,7 @@
 """The nouns: plain frozen values and exact integers; no I/O, no clock, no randomness."""
 
 from .amounts import Amounts
+from .blocks import DeviceBlocks
 from .budget import Budget
 from .config import Config, QueueShare, TierSettings
 from .devices import Device, DeviceShare
@@ -52,6 +53,7 @@ __all__ = [
     "ClaimSpec",
     "Config",
     "Device",
+    "DeviceBlocks",
     "DeviceMatch",
     "DeviceRequest",
     "DeviceShare",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from .amounts import ZERO, Amounts
+from .blocks import DeviceBlocks
 from .devices import Device
 from .names import NodeName
 from .numa import Numa
@@ -39,6 +40,8 @@ class Node(Value, frozen=True):
     """Its devices by index; () where no pod asks for a share of one."""
     hands_out: tuple[str, ...] = ()
     """Ways in which a device gets to a pod here: ``whole``, and those of shares."""
+    blocks: tuple[DeviceBlocks, ...] = ()
+    """Resources whose devices lie in blocks."""
     numa: Numa | None = None
     """None: it says nothing about its cells."""
     pool_devices: tuple[PoolDevice, ...] = ()

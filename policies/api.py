@@ -37,6 +37,7 @@ class NodeFeatures:
     cells: bool = False
     pools: bool = False
     """The devices of resource pools, and what a device plug-in offers beside them."""
+    blocks: bool = False
 
 
 @runtime_checkable

@@ -275,7 +275,7 @@ class Field:
 
 def is_tied(pod: Pod) -> bool:
     spec = pod.spec
-    return spec.sees_pods or bool(spec.host_ports or spec.volumes or spec.aligned or spec.claims)
+    return spec.sees_pods or bool(spec.host_ports or spec.volumes or spec.claims)
 
 
 def _minds_others(pod: Pod) -> bool:

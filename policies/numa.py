@@ -6,22 +6,20 @@ is admitted however the others lie. They are started in an order that makes that
 it suffices, says docs/design/numa.md.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from ..models import Node, Pod, PodKey, PodSpec, Reason, Violation
 from ..models.quantity import show
 from .api import NodeFeatures
+from .cells_tracker import Cells, CellsTracker, coming
 from .numa_cells import NodeCells
 from .numa_layout import Asks, Layout, layout_of
 from .numa_rows import NodeRows
 from .outcome import Outcome
 from .podset import PodSet
-from .tracker import Mask, World
+from .tracker import World
 
 if TYPE_CHECKING:
     from .board import Board
@@ -48,71 +46,17 @@ def strict_cells(world: "World | Scene") -> dict[int, NodeCells]:
     return cells
 
 
-class _Cells:
-    """Which pods have come to, and left, each node with cells; answers are kept by pod spec."""
-
-    def __init__(self, world: World) -> None:
-        self._size = len(world.nodes)
-        self._cells = strict_cells(world)
-        self._come: dict[int, Counter[PodSpec]] = {i: Counter() for i in self._cells}
-        self._left = {i: set(cells.everybody) for i, cells in self._cells.items()}
-        self._changes: list[int] = []
-        self._known: dict[int, tuple[PodSpec, Mask, int]] = {}
-        for p, i in world.present if self._cells else ():
-            self.add(p, i)
-
-    def add(self, pod: Pod, node: int, times: int = 1) -> None:
-        cells = self._cells.get(node) if pod.spec.aligned else None
-        if cells is None or pod.key in cells.promised:
-            return
-        if pod.key not in cells.everybody:
-            come = self._come[node]
-            come[pod.spec] += times
-            if not come[pod.spec]:
-                del come[pod.spec]
-        elif times > 0:
-            self._left[node].discard(pod.key)
-        else:
-            self._left[node].add(pod.key)
-        self._changes.append(node)
-
-    def allows(self, pod: Pod) -> Mask | None:
-        if not pod.spec.aligned or not self._cells:
-            return None
-        known = self._known.get(id(pod.spec))
-        if known is None:
-            mask, since = np.ones(self._size, dtype=np.bool_), 0
-            changed: Iterable[int] = self._cells
-        else:
-            _, mask, since = known
-            changed = dict.fromkeys(self._changes[since:])
-        for i in changed:
-            cells, come = self._cells[i], self._come[i]
-            if come or self._left[i]:
-                every = [pod.spec, *(s for s, n in come.items() for _ in range(n))]
-                mask[i] = cells.admits(every, self._left[i])
-            else:
-                mask[i] = cells.admits_one(pod.spec)
-        self._known[id(pod.spec)] = (pod.spec, mask, len(self._changes))
-        return mask.copy()
-
-    def opens(self, pod: Pod) -> Mask | None:
-        mask = self.allows(pod)
-        if mask is not None:
-            # Who comes alone may also come while everybody stays.
-            for i, cells in self._cells.items():
-                mask[i] = mask[i] or cells.admits([pod.spec], cells.ending)
-        return mask
-
-
 @dataclass(frozen=True, slots=True)
 class NumaCells:
     """Σ requests of pods meant for a set of cells ≤ what is free of it, on every strict node."""
 
     name: str = "numa"
 
-    def track(self, world: World) -> _Cells:
-        return _Cells(world)
+    def cells_of(self, where: "World | Scene") -> Mapping[str, Cells]:
+        return {"": strict_cells(where)}
+
+    def track(self, world: World) -> CellsTracker:
+        return CellsTracker(world, strict_cells(world), lambda spec: bool(spec.aligned))
 
     # On its own
 
@@ -128,18 +72,11 @@ class NumaCells:
     # With others
 
     def check(self, outcome: Outcome) -> Iterable[Violation]:
-        scene = outcome.scene
-        strict = strict_cells(scene)
-        if not strict:
-            return
-        coming: dict[int, list[Pod]] = {}
-        for p, i in outcome.new_pods:
-            if i in strict and p.spec.aligned:
-                coming.setdefault(i, []).append(p)
-        for i, pods in sorted(coming.items()):
+        strict = strict_cells(outcome.scene)
+        for i, pods in coming(outcome, strict).items():
             cells = strict[i]
             now = [p.spec for p in pods if p.key in outcome.bound]
-            about = f"node {scene.nodes[i].name}"
+            about = f"node {outcome.scene.nodes[i].name}"
             if not cells.admits([p.spec for p in pods], outcome.evicted | cells.ending):
                 yield Violation(self.name, about, "its kubelet would refuse a pod in the end")
             elif not cells.admits(now):
@@ -152,30 +89,14 @@ class NumaCells:
                 NodeRows(board, cls, cells, self.name).write()
 
 
-def _cells_at_stake(outcome: Outcome) -> dict[int, NodeCells]:
-    scene = outcome.scene
-    return strict_cells(scene) if any(isinstance(r, NumaCells) for r in scene.rules) else {}
-
-
-def waiting(outcome: Outcome) -> set[PodKey]:
-    """Return pods that their kubelets might refuse while what leaves is still there."""
-    out: set[PodKey] = set()
-    for i, cells in _cells_at_stake(outcome).items():
-        pods = [p for p, j in outcome.new_pods if j == i and cells.asks(p.spec).parts]
-        if pods and not cells.admits([p.spec for p in pods]):
-            out |= {p.key for p in pods}
-    return out
-
-
 def turns(outcome: Outcome) -> dict[PodKey, tuple[int, ...]]:
     """Return in which order pods have to start, on nodes where that matters to the kubelet."""
     out: dict[PodKey, tuple[int, ...]] = {}
-    strict = _cells_at_stake(outcome)
-    on: dict[int, list[Pod]] = {}
-    for p, i in outcome.new_pods:
-        if i in strict and strict[i].asks(p.spec).parts and p.key in outcome.bound:
-            on.setdefault(i, []).append(p)
-    for i, pods in on.items():
+    if not any(isinstance(r, NumaCells) for r in outcome.scene.rules):
+        return out
+    strict = strict_cells(outcome.scene)
+    for i, every in coming(outcome, strict).items():
+        pods = [p for p in every if p.key in outcome.bound]
         order = strict[i].order([p.spec for p in pods])
         out |= {p.key: (1, place) for p, place in zip(pods, order, strict=True)}
     return out

@@ -64,15 +64,10 @@ class NodeCells:
 
     def _held(self, pod: Pod, asks: Asks) -> Free | None:
         """Return what the pod is said to hold of each cell, if that is all of it."""
-        place = {c.id: i for i, c in enumerate(self.layout.numa.cells)}
-        shares = {place[s.cell]: s.amounts for s in pod.cells if s.cell in place}
+        shares = self.layout.held(pod)
         if self.size == 1 or len(shares) == 1:
             return self._at(next(iter(shares), 0), asks.total)
-        names = self.layout.resources
-        held = tuple(
-            tuple(shares[i][r] for r in names) if i in shares else self.layout.nothing
-            for i in range(self.size)
-        )
+        held = tuple(shares.get(i, self.layout.nothing) for i in range(self.size))
         return held if shares and total(held) == asks.total else None
 
     def _at(self, cell: int, asked: Vector) -> Free:
@@ -234,7 +229,7 @@ class NodeCells:
 
     def alone(self, asks: Asks, gone: frozenset[PodKey]) -> bool:
         """Say whether the kubelet admits the pod, however others lie, if no other one comes."""
-        if not asks.foreseeable or any(self._coming):
+        if not asks.foreseeable or any(self._coming) or self.layout.chosen:
             return False
         if gone == self.everybody:
             return admits_alone(self.layout, asks.parts, self._without(()))
@@ -274,22 +269,30 @@ class NodeCells:
 
     def order(self, specs: Sequence[PodSpec]) -> list[int]:
         """Return which turn each of these pods has, so that a kubelet admits them all."""
-        asks = [self.asks(s) for s in specs]
-        meant = self.meant(Counter(a for a in asks if a.parts), frozenset())
+        meant = self.sets_for(specs)
         if meant is None:
             return [0] * len(specs)
-        left = {a: sorted(ms, key=turn) for a, ms in meant.items()}
-        turns = [turn(left[a].pop(0) if a.parts else 0) for a in asks]
-        ranked = sorted(range(len(asks)), key=lambda n: turns[n])
-        out = [0] * len(asks)
-        for place, n in enumerate(ranked):
+        out = [0] * len(specs)
+        for place, n in enumerate(sorted(range(len(specs)), key=lambda n: turn(meant[n]))):
             out[n] = place
         return out
+
+    def sets_for(
+        self, specs: Sequence[PodSpec], leaving: Collection[PodKey] = ()
+    ) -> list[Mask] | None:
+        """Return the set of cells that each of these pods is meant for; 0: it asks for none."""
+        asks = [self.asks(s) for s in specs]
+        gone = self.everybody.intersection(leaving)
+        meant = self.meant(Counter(a for a in asks if a.parts), gone)
+        if meant is None:
+            return None
+        left = {a: sorted(ms, key=turn) for a, ms in meant.items()}
+        return [left[a].pop(0) if a.parts else 0 for a in asks]
 
     def meant(self, asked: Counter[Asks], gone: frozenset[PodKey]) -> dict[Asks, list[Mask]] | None:
         """Return sets of cells for all these pods, so that a kubelet admits them in their turn."""
         kinds = [(a, self.sets(a), n) for a, n in asked.items()]
         if not all(sets for _, sets, _ in kinds):
             return None
-        found = pack(kinds, self.floor(gone))
+        found = pack(self.layout, kinds, self.floor(gone))
         return None if found is None else dict(found)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .numa_layout import Asks, Layout
-from .numa_masks import Free, Mask, Vector, bits, fits, less, total, touches, within
+from .numa_masks import Free, Mask, Vector, bits, fits, less, total, within
 
 STEPS = 20_000
 """So many tries at packing; beyond, the answer is the safe one: no."""
@@ -100,7 +100,8 @@ def _vectors(asked: list[int], most: list[int]) -> Iterator[list[int]]:
 class Packing:
     """Pods meant for sets of cells, so that each finds its set free enough in its turn."""
 
-    def __init__(self, free: Free) -> None:
+    def __init__(self, layout: Layout, free: Free) -> None:
+        self.layout = layout
         self.free = free
         self.placed: list[tuple[Mask, Vector]] = []
 
@@ -111,16 +112,15 @@ class Packing:
         return all(
             fits(self._used(m, placed), within(self.free, m))
             for m in {mask, *wide}
-            if touches(mask, m)
+            if self.layout.touches(mask, m)
         )
 
-    @staticmethod
-    def _used(mask: Mask, placed: Sequence[tuple[Mask, Vector]]) -> Vector:
-        return total([v for m, v in placed if touches(m, mask)])
+    def _used(self, mask: Mask, placed: Sequence[tuple[Mask, Vector]]) -> Vector:
+        return total([v for m, v in placed if self.layout.touches(m, mask)])
 
 
 def pack(
-    kinds: Sequence[tuple[Asks, Sequence[Mask], int]], free: Free
+    layout: Layout, kinds: Sequence[tuple[Asks, Sequence[Mask], int]], free: Free
 ) -> Mapping[Asks, list[Mask]] | None:
     """Find a set of cells for every pod, kind by kind (asks, sets, number); None if there is none.
 
@@ -131,7 +131,7 @@ def pack(
         for asks, sets, n in sorted(kinds, key=lambda k: (len(k[1]), [-a for a in k[0].total]))
         for _ in range(n)
     ]
-    packing = Packing(free)
+    packing = Packing(layout, free)
     chosen: list[int] = []
     left = STEPS
 

@@ -9,8 +9,8 @@ kubelet takes the lowest number. Sources: KEP-693, KEP-1769, KEP-3545; pkg/kubel
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..models import Numa, PodSpec
-from .numa_masks import Free, Mask, Vector, fits, masks, total, within
+from ..models import Numa, Pod, PodSpec
+from .numa_masks import Free, Mask, Vector, fits, masks, total, touches, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,9 @@ class Asks:
 
 class Layout:
     """Policy, scope and cells of a node; equal ones are one object (:func:`layout_of`)."""
+
+    chosen = False
+    """The plan chooses the cells, not the kubelet."""
 
     def __init__(self, numa: Numa) -> None:
         self.numa = numa
@@ -82,6 +85,19 @@ class Layout:
         # What init containers held is used again, so the first of them binds the others.
         whole = _together(asked)
         return Asks((whole,), foreseeable=asked[0] == (whole, True))
+
+    def held(self, pod: Pod) -> dict[int, Vector]:
+        """Return what the pod is said to hold, by position of the cell."""
+        place = {c.id: i for i, c in enumerate(self.numa.cells)}
+        return {
+            place[s.cell]: tuple(s.amounts[r] for r in self.resources)
+            for s in pod.cells
+            if s.cell in place
+        }
+
+    def touches(self, one: Mask, other: Mask) -> bool:
+        """Say whether a pod meant for one set may take of the other before the other's pods do."""
+        return touches(one, other)
 
     def asks_memory(self, part: Vector) -> bool:
         return any(a and m for a, m in zip(part, self.memory, strict=True))

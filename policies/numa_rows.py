@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from .numa_cells import NodeCells
 from .numa_layout import Asks
-from .numa_masks import Mask, fits, touches, within
+from .numa_masks import Mask, fits, within
 
 if TYPE_CHECKING:
     from .board import Board, NodeClass, Shape, Term, Unit, Var
@@ -20,6 +20,7 @@ class NodeRows:
         self.cells = cells
         self.rule = rule
         self.about = f"{cls.label} cells"
+        self._of = (rule, cls.index, cells.layout.resources)
         self.units = [u for u in board.units_on(cls) if cells.asks(u.sample.spec).parts]
         self.shapes: list[tuple[Shape, Var, Asks]] = [
             (s, v, asks) for s, v in board.on(cls) if (asks := cells.asks(s.sample.spec)).parts
@@ -35,7 +36,7 @@ class NodeRows:
             top = self.board.upper(var)
             fitting = False
             for m in self.cells.sets(asks):
-                x = self.board.integer(0, top, ("numa", self.cls.index, s.index, m))
+                x = self.board.integer(0, top, (self._of, "meant", s.index, m))
                 meant.setdefault(m, []).append((asks, x.var))
                 terms.append((1, x.var))
                 fitting |= fits(asks.total, within(base, m))
@@ -55,10 +56,10 @@ class NodeRows:
     ) -> None:
         """Let the pods whose turn is up to that of the set use no more than is free of it."""
         board = self.board
-        here = [x for m, xs in meant.items() if touches(m, mask) for x in xs]
+        here = [x for m, xs in meant.items() if self.cells.layout.touches(m, mask) for x in xs]
         given: list[Var] = []
         if mask.bit_count() > 1:
-            used = board.flag(("numa set", self.cls.index, mask))
+            used = board.flag((self._of, "set", mask))
             for _, x in meant[mask]:
                 board.at_most([(1, x), (-board.upper(x), used)], 0, self.rule, self.about)
             given = [used]
@@ -75,7 +76,7 @@ class NodeRows:
                 board.at_most([*terms, *gains], room, self.rule, self.about, given=given)
                 continue
             # Overdrawn, as far as is certain: only what asks for it minds.
-            asked = board.flag(("numa overdrawn", self.cls.index, mask, k))
+            asked = board.flag((self._of, "overdrawn", mask, k))
             for _, x in terms:
                 board.at_most([(1, x), (-board.upper(x), asked)], 0, self.rule, self.about)
             board.at_most([*terms, *gains], room, self.rule, self.about, given=[*given, asked])
@@ -105,7 +106,7 @@ class NodeRows:
                         add(h, flag)
         inside = {p.key for u, n in doubtful for p in u.pods[:n]} | self.cells.ending
         if doubtful and self.cells.uncertain <= inside:
-            flag = self.board.flag(("numa cleared", self.cls.index))
+            flag = self.board.flag((self._of, "cleared"))
             for u, n in doubtful:
                 self._at_least(u, n, flag)
             now, cleared = self.cells.floor_now, self.cells.floor_cleared
@@ -121,7 +122,7 @@ class NodeRows:
     def _steps(self, unit: "Unit") -> "list[Var]":
         """Return 0-1 variables, one a pod of the unit in the order in which they leave."""
         board = self.board
-        flags = [board.flag(("lost", unit.index, n)) for n in range(len(unit.pods))]
+        flags = [board.flag((self._of, "lost", unit.index, n)) for n in range(len(unit.pods))]
         board.equal([(-1, board.lost(unit)), *((1, f) for f in flags)], 0, self.rule, self.about)
         for a, b in pairwise(flags):
             board.at_most([(1, b), (-1, a)], 0, self.rule, self.about)
@@ -138,14 +139,14 @@ class NodeRows:
         cells, board = self.cells, self.board
         flags: list[Var] = []
         if cells.alone(asks, cells.ending):
-            flag = board.flag(("numa alone", self.cls.index, shape.index))
+            flag = board.flag((self._of, "alone", shape.index))
             for u in self.units:
                 board.at_most([(1, board.lost(u))], 0, self.rule, self.about, given=[flag])
             flags.append(flag)
         evictable = {p.key for u in self.units for p in u.pods}
         clearable = bool(self.units) and cells.everybody <= evictable | cells.ending
         if clearable and cells.alone(asks, cells.everybody):
-            flag = board.flag(("numa cleared for", self.cls.index, shape.index))
+            flag = board.flag((self._of, "cleared for", shape.index))
             for u in self.units:
                 self._at_least(u, len(u.pods), flag)
             flags.append(flag)

@@ -13,6 +13,7 @@ from .api import Constraint, Filter, Holding, Objective, Tracked
 from .attach_limits import AttachLimits
 from .budgets import Budgets
 from .capacity import Capacity
+from .device_blocks import DeviceBlocks
 from .devices import Devices
 from .gang import Gang
 from .goals import OPTIONAL
@@ -50,6 +51,7 @@ BUILT_IN: tuple[Callable[..., Any], ...] = (
     NumaCells,
     Topology,
     ResourceClaims,
+    DeviceBlocks,
 )
 ALWAYS_ON = frozenset({"capacity", "devices", "gang", "preemption", "budget", "queue"})
 """Rules that cannot be turned off: without them a plan could do harm."""

@@ -174,6 +174,7 @@ class Scene:
                     (bool(n.pool_devices) and n.name, tuple(n.plugged.items()))
                     if features.pools
                     else None,
+                    n.blocks if features.blocks else None,
                 )
                 if key not in seen:
                     seen[key] = len(samples)

@@ -21,6 +21,7 @@ from ..models import (
 from ..policies.admission import admit
 from ..policies.allocation_use import allocations_of
 from ..policies.cost import age_s, lost_work
+from ..policies.device_blocks import block_devices
 from ..policies.device_places import found_devices
 from ..policies.evictable import given_up, victim_priority
 from ..policies.geometry import new_geometries
@@ -53,7 +54,8 @@ def assemble(scene: Scene, answer: "Answer", clock: "Clock") -> Plan:
     outcome.devices = found.shares
     now = bound_now(outcome)
     groups: Mapping[str, GroupKey] = {p.key: g for g, ps in outcome.started.items() for p in ps}
-    at = found.shares | found.whole
+    blocks = block_devices(outcome, now)
+    at = found.shares | found.whole | blocks
     starts = [(k, groups[k], n, at.get(k, ()), k in found.whole) for k, n in places.items()]
     binds = [Bind(*of) for of in starts if of[0] in now]
     nominations = [Nomination(*of) for of in starts if of[0] not in now]

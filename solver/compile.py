@@ -18,6 +18,7 @@ from ..policies.board import (
     Unit,
     Victim,
 )
+from ..policies.cells_tracker import celled
 from ..policies.cost import spare_members
 from ..policies.device_room import sharing_nodes
 from ..policies.evictable import evictable, given_up, victim_priority
@@ -321,10 +322,12 @@ class _Compiler:
             if s.sample.spec.volumes or s.sample.spec.claims:
                 alone |= {int(i) for i in np.flatnonzero(counts[s.index])}
         alone |= sharing_nodes(self.scene)
-        cells = {i for i, n in enumerate(self.scene.nodes) if n.numa is not None and n.numa.strict}
         keys = self._domain_keys(shapes)
         split = [numbers for r in self.telling for numbers in r.splits(self.scene)]
         table = np.stack(counts, axis=1)
+        alone |= {
+            i for cells in celled(self.scene.rules, self.scene) for i in cells if table[i].any()
+        }
         room = self.scene.room_later
         same: dict[object, list[int]] = {}
         for i, n in enumerate(self.scene.nodes):
@@ -332,7 +335,7 @@ class _Compiler:
                 continue
             key: object = (
                 ("alone", i)
-                if i in alone or i in cells
+                if i in alone
                 else (
                     table[i].tobytes(), tuple(int(v) for v in room[i]),
                     tuple(n.labels.get(k) for k in keys), tuple(int(s[i]) for s in split),

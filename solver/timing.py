@@ -10,6 +10,7 @@ import numpy as np
 from ..models import GroupKey, Pod, PodKey
 from ..policies.allocation_use import AllocationUse
 from ..policies.attach_limits import attached
+from ..policies.cells_tracker import celled, coming
 from ..policies.device_places import DevicesNow
 from ..policies.limits import limits_of
 from ..policies.members import Members, Standing
@@ -75,10 +76,12 @@ def _clashing(outcome: Outcome) -> set[PodKey]:
     ]
     out: set[PodKey] = set()
     from ..policies.host_ports import clash
-    from ..policies.numa import waiting
     from ..policies.pod_affinity import repels
 
-    out |= waiting(outcome)
+    for cells in celled(scene.rules, scene):
+        for i, pods in coming(outcome, cells).items():
+            if not cells[i].admits([p.spec for p in pods]):
+                out |= {p.key for p in pods}
 
     for p, i in outcome.new_pods:
         for q, j in leaving:

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from ...models import Amounts, Node, NodeName, Taint
 from .body_node import NodeBody, NodeSpecBody, NodeStatusBody
 from .faults import Faults, Ledger
 from .meta import Thing
+from .npus import npu_blocks
 from .resources import amounts
 
 USUAL_PODS = 110
@@ -32,7 +35,7 @@ def node_of(thing: Thing, ledger: Ledger) -> Node | None:
             thing.title, "status.allocatable", "is missing, so nothing that asks for anything fits"
         )
     offered.setdefault("pods", USUAL_PODS)
-    return Node(
+    node = Node(
         name=NodeName(thing.name),
         allocatable=Amounts(offered),
         labels=thing.labels,
@@ -42,6 +45,8 @@ def node_of(thing: Thing, ledger: Ledger) -> Node | None:
         created_s=thing.created_s or 0,
         drivers=_attachable(offered),
     )
+    blocks = npu_blocks(node, thing)
+    return replace(node, blocks=blocks) if blocks else node
 
 
 def _attachable(offered: Mapping[str, int]) -> dict[str, int | None]:

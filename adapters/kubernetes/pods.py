@@ -13,6 +13,7 @@ from .device_claims import Held
 from .device_shares import says_something, warn_of_notes, with_share
 from .faults import Faults
 from .meta import Thing, moment
+from .npus import NPU, npus_of
 from .places import pod_spec, selects_own_labels
 from .resources import Defaults
 from .times import duration_s
@@ -238,6 +239,8 @@ def pod_of(
 def _held(candidate: Candidate, world: World) -> tuple[int, ...]:
     """Return the devices that the pod holds, where its marks say which."""
     thing, spec = candidate.thing, candidate.spec
+    if NPU in spec.requests and (npus := npus_of(thing)):
+        return npus
     whole = 0 if spec.share is not None else spec.requests[GPU] // 1000
     if spec.share is None and not (whole and names_devices(thing)):
         return ()

@@ -119,8 +119,8 @@ def test_no_rule_is_left_out() -> None:
     silent = {"queue"}
     """Held groups never reach the board: nothing is left to tell."""
 
-    elsewhere = {"devices", "numa"}
-    """Worlds of their own: test_devices.py, test_numa_plans.py."""
+    elsewhere = {"devices", "numa", "device-blocks"}
+    """Worlds of their own: test_devices.py, test_numa_plans.py, test_device_blocks.py."""
 
     assert {*ALONE, *LEAVING, *filters, *silent, *elsewhere} == set(built_in())
 

@@ -33,15 +33,15 @@ def test_plans_are_legal_and_as_good_as_can_be(process: SolverProcess) -> None:
         partial(faults, process, tally),
     )
 
-    on_clusters(range(200), tally, prop)
+    on_clusters(range(140), tally, prop)
 
-    assert tally.counts["optimum compared"] > 150
+    assert tally.counts["optimum compared"] > 110
     assert tally.counts["with evictions"] > 10
 
 
 def test_no_plan_is_illegal(process: SolverProcess) -> None:
     on_cells = 0
-    for seed in range(200, 300):
+    for seed in range(200, 260):
         world, config = cell_world(seed, "small"), replace(settings(seed), deterministic=True)
 
         made = plan(world, config, process=process)
@@ -50,12 +50,12 @@ def test_no_plan_is_illegal(process: SolverProcess) -> None:
         assert violations(world, config, made.places, gone) == []
         strict = {n.name for n in world.nodes if n.numa is not None and n.numa.strict}
         on_cells += sum(n in strict for n in made.places.values())
-    assert on_cells > 60
+    assert on_cells > 40
 
 
 def test_both_halves_say_what_the_brute_force_says(process: SolverProcess) -> None:
     said: Counter[bool] = Counter()
-    for seed in range(200):
+    for seed in range(150):
         config = settings(seed)
         world = cell_world(seed, "tiny")
         scene = Scene(world, config, rules_for(config))
@@ -72,4 +72,4 @@ def test_both_halves_say_what_the_brute_force_says(process: SolverProcess) -> No
             assert want == (not list(NUMA.check(same[0]))), (seed, same[0].places)
             said[want] += 1
         assert agrees(NUMA, told), seed
-    assert min(said.values()) > 100, said
+    assert min(said.values()) > 60, said
