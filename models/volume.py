@@ -21,5 +21,11 @@ class Volume(Value, frozen=True, order=True):
     """Pods that share it are on one ``node`` (ReadWriteOnce), or only one ``pod`` has it."""
     keys: tuple[str, ...] = ()
     """Not bound yet: the pods that share it are on nodes with equal values of these labels."""
+    made_in: str = ""
+    """The namespace in which its claim is still to be made, if a ResourceQuota bounds that."""
+    size: int = 0
+    """Bytes that a claim which is still to be made asks for."""
+    storage_class: str = ""
+    """The class of such a claim."""
     problem: str = ""
     """Why no node will do: the claim is missing, or waits for its volume."""

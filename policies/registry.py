@@ -26,6 +26,7 @@ from .queue_access import QueueAccess
 from .quota import Quota
 from .resource_claims import ResourceClaims
 from .shared_claims import SharedClaims
+from .storage_quota import StorageQuota
 from .topology import Topology
 from .topology_spread import TopologySpread
 from .volumes import Volumes
@@ -52,6 +53,7 @@ BUILT_IN: tuple[Callable[..., Any], ...] = (
     Topology,
     ResourceClaims,
     DeviceBlocks,
+    StorageQuota,
 )
 ALWAYS_ON = frozenset({"capacity", "devices", "gang", "preemption", "budget", "queue"})
 """Rules that cannot be turned off: without them a plan could do harm."""

@@ -224,6 +224,7 @@ class Scene:
         world = World(self.nodes, present, self.before, self.memo, self.bonds)
         world.claims = self.snapshot.claims_by_key
         world.used_claims = self.used_claims
+        world.quotas = self.snapshot.quotas
         return world
 
     @cached_property

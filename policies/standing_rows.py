@@ -10,7 +10,7 @@ from .places import ranks_of
 from .standing import Measure, StandingTable
 
 if TYPE_CHECKING:
-    from .board import Board, GroupType, Term, Var, Victim
+    from .board import Board, GroupType, RoleSet, Term, Var, Victim
 
 
 def running_items(board: "Board", victim: "Victim") -> list[Item]:
@@ -171,11 +171,24 @@ def _starting(
     for r in sets:
         n = len(r.pods & singles)
         if n:
-            terms: list[Term] = [(1, board.count(r))]
             needed = len(r.pods & own)
-            if start is not None and needed:
-                terms.append((-needed, start))
-            yield r.shape.row, _some(board, ("singles", r.index), n, terms)
+            if start is None or not needed:
+                yield r.shape.row, _some(board, ("singles", r.index), n, [(1, board.count(r))])
+            else:
+                yield r.shape.row, _singles(board, r, n, needed, start)
+
+
+def _singles(board: "Board", r: "RoleSet", most: int, needed: int, start: "Var") -> "Var":
+    """Return how many start of the set beyond what the minimum needs of it; none if it has fewer.
+
+    Members of other sets may make up the minimum in their stead.
+    """
+    some = board.integer(0, most, ("singles", r.index)).var
+    any_ = board.flag(("any singles", r.index))
+    board.at_most([(1, some), (-most, any_)], 0, "preemption", r.type.label)
+    terms: list[Term] = [(1, some), (-1, board.count(r)), (needed, start)]
+    board.at_most(terms, 0, "preemption", r.type.label, given=[any_])
+    return some
 
 
 def _unlisted(table: StandingTable, t: "GroupType", queue: QueueName) -> Set[PodKey]:

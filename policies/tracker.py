@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import Claim, Node, Pod, PodKey
+from ..models import Claim, Node, Pod, PodKey, ResourceQuota
 from .bonds import Bond, Bonds
 
 Mask = NDArray[np.bool_]
@@ -36,6 +36,7 @@ class World:
         self.bonds = bonds
         self.claims: Mapping[str, Claim] = {}
         """Device claims of several pods."""
+        self.quotas: Sequence[ResourceQuota] = ()
         self.used_claims: frozenset[str] = frozenset()
         """Those of them that some pod had at the start, evicted ones included."""
         self._domains: dict[str, tuple[NDArray[np.int64], list[str]]] = {}

@@ -3,6 +3,7 @@
 Semantics of kube-scheduler's VolumeBinding, VolumeZone, VolumeRestrictions and NodeVolumeLimits.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from .faults import Ledger
 from .meta import Thing
 from .reader import Objects
 from .shape import checked
-from .sites import Sites, topology_term
+from .sites import Sites, size_of, topology_term
 
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
@@ -44,6 +45,8 @@ _NO_DRIVERS = frozenset(
     )
 )
 """Provisioners of plain directories and NFS shares: nodes need no CSI driver for those."""
+_ODD_DRIVERS = frozenset(("driver.longhorn.io", "pxd.portworx.com", "topolvm.io"))
+"""CSI drivers that do not say so in their names."""
 _MANY = frozenset(("ReadWriteMany", "ReadOnlyMany"))
 
 
@@ -56,6 +59,8 @@ class Storage:
     classes: dict[str, Thing] = field(default_factory=dict)
     topology_keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """By CSI driver, what its nodes call their place."""
+    bounded: frozenset[str] = frozenset()
+    """Namespaces in which ResourceQuotas bound claims."""
     users: Counter[str] = field(default_factory=Counter)
     """How many pods have a claim."""
     ledger: Ledger = field(default_factory=Ledger)
@@ -80,6 +85,7 @@ class Storage:
             sites,
             {t.name: t for t in objects.of("storage.k8s.io", "StorageClass")},
             keys,
+            frozenset(t.namespace for t in objects.of("", "ResourceQuota") if _bounds_claims(t)),
             ledger=ledger,
         )
 
@@ -128,7 +134,14 @@ class Storage:
         spec, faults = checked((template or {}).get("spec") or {}, body.ClaimSpec)
         if spec is None:
             return Volume(problem=f"volume {raw.name}: {faults[0][0]} {faults[0][1]}")
-        return self._of_claim(None, spec, "", named)
+        made = self._of_claim(None, spec, "", named)
+        if thing.namespace not in self.bounded or made.problem:
+            return made
+        kind = self._default() if spec.storage_class_name is None else None
+        name = spec.storage_class_name or (kind.name if kind is not None else "")
+        return msgspec.structs.replace(
+            made, made_in=thing.namespace, size=size_of(spec), storage_class=name
+        )
 
     def _of_claim(
         self, claim: Thing | None, spec: body.ClaimSpec, shared: str, named: str
@@ -198,14 +211,22 @@ class Storage:
             return ""
         known = self.sites.volumes.values()
         made = [t for t in known if t.annotations.get(_PROVISIONED_BY) == provisioner]
-        plain = bool(made) and not any(t.body.spec and t.body.spec.csi for t in made)
-        return "" if plain else provisioner
+        if made:
+            return provisioner if any(t.body.spec and t.body.spec.csi for t in made) else ""
+        # Nothing shows what it is but its name: most CSI drivers say it in theirs.
+        says = "csi" in re.split(r"[./-]", provisioner)
+        return provisioner if says or provisioner in _ODD_DRIVERS else ""
 
 
 def drivers_of(thing: Thing) -> list[body.NodeDriver]:
     """Return the drivers that a CSINode lists."""
     spec: body.NodeDrivers | None = thing.body.spec
     return (spec.drivers if spec else None) or []
+
+
+def _bounds_claims(thing: Thing) -> bool:
+    hard = (thing.body.spec.hard if thing.body.spec else None) or {}
+    return any("persistentvolumeclaims" in k or "storage" in k for k in hard)
 
 
 def _claim_key(thing: Thing, raw: VolumeBody) -> str:

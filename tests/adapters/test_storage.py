@@ -161,6 +161,8 @@ def test_an_ephemeral_volume_is_made_by_its_template() -> None:
         ("kubernetes.io/aws-ebs", "ebs.csi.aws.com"),
         ("rancher.io/local-path", ""),
         ("example.com/nfs", ""),
+        ("example.com/anything", ""),
+        ("driver.longhorn.io", "driver.longhorn.io"),
     ],
 )
 def test_provisioners_and_their_drivers(provisioner: str, want: str) -> None:
@@ -204,3 +206,14 @@ def test_bad_storage_objects_are_rejected() -> None:
         "PersistentVolume pv", "PersistentVolumeClaim default/d",
     }  # fmt: skip
     assert only(world).places == ((),)
+
+
+def test_claims_still_to_be_made_are_counted_where_a_quota_bounds_them() -> None:
+    template = {"spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "2Gi"}}}}
+    raw = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}]
+    quota = obj("v1", "ResourceQuota", "q", spec={"hard": {"requests.storage": "3Gi"}})
+    world = snapshot(pod("p", volumes=raw), pod("q", volumes=raw, namespace="other"), kind(), quota)
+
+    found = only(world)
+    assert (found.made_in, found.size, found.storage_class) == ("default", 2 << 30, "fast")
+    assert only(world, "other/q").made_in == ""

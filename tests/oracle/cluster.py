@@ -341,6 +341,8 @@ class Cluster:
         """Some pod has a volume that has to be attached."""
         self.claiming = any(p.spec.claims for p in self.pods)
         """Some pod claims devices."""
+        self.bounded = any(v.made_in for p in self.pods for v in p.spec.volumes)
+        """Some pod needs claims that a quota bounds."""
 
     def _required(self, group: Group) -> list[tuple[str, dict[str, str]]]:
         asked = [(s.name, s.topology) for s in group.subgroups]

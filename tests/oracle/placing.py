@@ -43,6 +43,8 @@ def place_problems(
     yield from _levels(c, places, gone)
     if c.claiming:
         yield from allocation_problems(c, places, gone)
+    if c.bounded:
+        yield from _storage(c, places)
     if c.social:
         yield from _company(c, places, gone, met)
         yield from device_problems(c, places, gone)
@@ -71,6 +73,24 @@ def _capacity(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> 
             if amount and after[r] > c.offers[n][r]:
                 name = (*c.resources, "pods")[r]
                 yield f"capacity: {name} of {c.nodes[n].name}: {after[r]} > {c.offers[n][r]}"
+
+
+def _storage(c: Cluster, places: Mapping[int, int]) -> Iterator[str]:
+    """Claims that are still to be made stay inside the quotas of their namespace."""
+    for q in c.snapshot.quotas:
+        made = [v for i in places for v in c.pods[i].spec.volumes if v.made_in == q.namespace]
+        for key, most in q.hard.items():
+            prefix, _, last = key.rpartition("/")
+            of = [v for v in made if prefix in ("", "count") or prefix.startswith(v.storage_class)]
+            if "." in prefix and not prefix.endswith(".storageclass.storage.k8s.io"):
+                continue
+            amounts = {
+                "persistentvolumeclaims": len(of),
+                "requests.storage": sum(v.size for v in of),
+            }
+            asked = amounts.get(last, 0)
+            if asked and not q.scoped and q.used.get(key, 0) + asked > most:
+                yield f"storage quota: {key} of {q.name}"
 
 
 def _attached(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> Iterator[str]:
@@ -247,7 +267,7 @@ def can_be_placed(
     """Say whether the pods can be placed together by every rule of nodes."""
     fixed = fixed or {}
     for out in spots(c, pods, gone, fixed):
-        judged = c.social or c.storing or c.leveled or c.claiming
+        judged = c.social or c.storing or c.leveled or c.claiming or c.bounded
         if not judged or next(place_problems(c, {**fixed, **out}, gone, met), None) is None:
             return True
     return False

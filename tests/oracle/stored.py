@@ -1,10 +1,19 @@
 """Small crowded clusters in which pods have volumes: places, attach limits, shared claims."""
 
+from collections.abc import Iterator
 from random import Random
 
 from msgspec.structs import replace
 
-from apportion.models import Node, NodeSelectorTerm, Pod, Requirement, Snapshot, Volume
+from apportion.models import (
+    Node,
+    NodeSelectorTerm,
+    Pod,
+    Requirement,
+    ResourceQuota,
+    Snapshot,
+    Volume,
+)
 from oracle.worlds import Size, world
 
 DRIVER = "csi.example.com"
@@ -19,7 +28,16 @@ def stored(seed: int, size: Size) -> Snapshot:
     nodes = tuple(_with_driver(rng, n) for n in base.nodes)
     specs: dict[str, tuple[Volume, ...]] = {}
     pods = tuple(_with_volumes(rng, p, shared, specs) for p in base.pods)
-    return replace(base, nodes=nodes, pods=pods)
+    return replace(base, nodes=nodes, pods=pods, quotas=tuple(_quotas(rng)))
+
+
+def _quotas(rng: Random) -> Iterator[ResourceQuota]:
+    for namespace in "ab":
+        keys = ("persistentvolumeclaims", "requests.storage", "k.storageclass.storage.k8s.io/"
+                "requests.storage")  # fmt: skip
+        hard = {k: rng.choice((0, 1, 2, 3)) for k in keys if rng.random() < 0.4}
+        used = {k: min(1, v) for k, v in hard.items() if rng.random() < 0.3}
+        yield ResourceQuota(namespace, "q", hard, used)
 
 
 def _with_driver(rng: Random, node: Node) -> Node:
@@ -49,6 +67,10 @@ def _with_volumes(
         if rng.random() < 0.15:
             term = NodeSelectorTerm((Requirement(ZONE, "In", (rng.choice("ab"),)),))
             volumes.append(Volume(places=((term,),)))
+        if rng.random() < 0.25:
+            kind = rng.choice("kl")
+            made = Volume(made_in=pod.namespace, size=rng.choice((1, 2)), storage_class=kind)
+            volumes.append(made)
         if rng.random() < 0.05:
             volumes.append(Volume(problem="PersistentVolumeClaim a/x not found; create it"))
         specs[name] = tuple(sorted(volumes))

@@ -35,6 +35,7 @@ SEEDS = 50
 ALONE = (
     "capacity", "quota", "budget", "host-ports", "pod-affinity", "topology-spread", "attach-limits",
     "shared-claims", "topology", "resource-claims",
+    "storage-quota",
 )  # fmt: skip
 LEAVING = ("gang", "preemption", "host-ports", "pod-affinity", "shared-claims")
 """They share what is told of those who leave. Preemption says plainly that a victim may leave and

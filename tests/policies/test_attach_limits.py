@@ -97,3 +97,22 @@ def test_a_place_to_attach_is_taken_over_by_right(solve: Solve) -> None:
 
     assert (placed(plan), evicted(plan)) == ({"g0": "n1"}, {"low0"})
     assert [n.pod for n in plan.nominations] == ["x/g0"], "it waits until the volume is detached"
+
+
+def test_a_minimum_of_members_without_volumes_leaves_room_to_attach(solve: Solve) -> None:
+    """Of g one member needs no volume: it starts, so that h has both places to attach."""
+    g = Members("g", "q", waiting=3, priority=1, minimum=1, spec={"volumes": (OWN,)})
+    plain = Members("g", "q", waiting=3, priority=1, minimum=1)
+    g.pods[2] = plain.pods[2]
+    there = snapshot(
+        node("n1", 2, drivers={DRIVER: 2}),
+        queue("q"),
+        Members("low", "q", on=["n1", "n1"], minimum=2),
+        g,
+        Members("h", "q", waiting=1, priority=1, spec={"volumes": (OWN, OWN)}),
+    )
+
+    plan = solve(there)
+
+    assert placed(plan) == {"g2": "n1", "h0": "n1"}
+    assert evicted(plan) == {"low0", "low1"}

@@ -49,3 +49,12 @@ def test_clusters_with_devices_to_claim_are_solved_as_well_as_can_be(
 ) -> None:
     made = Property(with_devices, partial(all_faults, solver, tally))
     on_clusters(seeds, tally, made)
+
+
+def test_a_minimum_may_be_made_up_of_members_that_make_no_demand(
+    solver: SolverProcess, tally: Tally
+) -> None:
+    """Of a group that may evict, only the member that was not counted leaves room for another."""
+    settings = Config(deterministic=True)
+
+    assert all_faults(solver, tally, stored(540, "small"), settings) == []
