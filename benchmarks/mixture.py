@@ -20,7 +20,7 @@ TIERS = (
 """The tiers of repair, admission and eviction cost."""
 BUDGET_S = 5.0
 CASES = {
-    "200 nodes, 1,000 pods": Mix(200, 260, 20, fill=0.7),
+    "200 nodes, 1,000 pods": Mix(200, 200, 20, fill=0.85),
     "200 nodes, 1,000 waiting": Mix(200, 1_000, 20),
     "1,000 nodes, 2,000 waiting": Mix(1_000, 2_000, 20),
 }

@@ -10,6 +10,9 @@ from .search import Clock
 
 ROUNDS = 30
 TRIALS = 3000
+"""Trials of one round on a small cluster; on larger ones a trial is longer, and there are fewer."""
+SMALL = 200
+"""Pods up to which a cluster counts as small."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +33,13 @@ def put_in_order(outcome: Outcome, clock: Clock) -> Ordered:
 
     followed: list[Objection] = []
     seen = {_key(outcome)}
+    trials = TRIALS * SMALL // max(SMALL, len(outcome.scene.snapshot.pods))
+    left = 3 * trials
     for _ in range(ROUNDS):
-        patience = Patience(TRIALS, late)
+        patience = Patience(min(trials, left), late)
+        given = patience.trials
         objection = first_objection(outcome, patience)
+        left -= given - patience.trials
         if objection is None:
             return Ordered(outcome, tuple(followed), not patience.is_over)
         after = objection.leads_to
