@@ -183,8 +183,8 @@ def _singles(board: "Board", r: "RoleSet", most: int, needed: int, start: "Var")
 
     Members of other sets may make up the minimum in their stead.
     """
-    some = board.integer(0, most, ("singles", r.index)).var
-    any_ = board.flag(("any singles", r.index))
+    some = board.integer(0, most, ("singles", r.index, most)).var
+    any_ = board.flag(("any singles", r.index, most))
     board.at_most([(1, some), (-most, any_)], 0, "preemption", r.type.label)
     terms: list[Term] = [(1, some), (-1, board.count(r)), (needed, start)]
     board.at_most(terms, 0, "preemption", r.type.label, given=[any_])
