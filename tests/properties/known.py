@@ -1,12 +1,10 @@
 """Clusters that show a known defect: each is expected to fail until the defect is gone."""
 
 REORDERED = "at an inner queue rows keep the order that items have before victims are gone"
-OUT_AT = "at an inner queue rows know one order of items, the checker that of the plan at hand"
 REST = "with priority_everywhere, what starts by priority is evicted by right one cycle later"
 
 _SEEDS = {
     REORDERED: (303217,),
-    OUT_AT: (600045,),
     REST: (701793,),
 }  # fmt: skip
 
