@@ -167,7 +167,7 @@ class PodAffinity:
         for a, b in combinations(board.shapes, 2):
             if not (a.sample.spec.anti_affinity or b.sample.spec.anti_affinity):
                 continue
-            for key in {*repels(a.sample, b.sample), *repels(b.sample, a.sample)}:
+            for key in sorted({*repels(a.sample, b.sample), *repels(b.sample, a.sample)}):
                 self._apart(board, a, b, key)
         for s in board.shapes:
             for key in repels(s.sample, s.sample):
@@ -184,7 +184,7 @@ class PodAffinity:
         for unit in board.units:
             if unit.node < 0 or not (shy or unit.sample.spec.anti_affinity):
                 continue
-            keys = {*repels(s.sample, unit.sample), *repels(unit.sample, s.sample)}
+            keys = sorted({*repels(s.sample, unit.sample), *repels(unit.sample, s.sample)})
             for key in keys:
                 numbers, _ = board.world.domains(key)
                 domain = numbers[unit.node]
