@@ -24,15 +24,16 @@ PACKING: dict[str, Any] = {
 }
 
 
-OPTIONAL: tuple[Objective, ...] = (
+BEFORE_INSTALLED: tuple[Objective, ...] = (
     Seniority(),
     Waiting(),
     MemberOrder(),
     Closeness(),
     Wishes(),
-    Stability(),
-    *PACKING.values(),
 )
+"""What comes after evictions, and before goals of installed packages."""
+
+OPTIONAL: tuple[Objective, ...] = (*BEFORE_INSTALLED, Stability(), *PACKING.values())
 """Goals that can be turned off."""
 
 
@@ -41,11 +42,7 @@ def goals_for(config: Config, extra: tuple[Any, ...] = ()) -> tuple[Objective, .
     goals: tuple[Objective, ...] = (
         *work_tiers(),
         *EVICTION_COSTS,
-        Seniority(),
-        Waiting(),
-        MemberOrder(),
-        Closeness(),
-        Wishes(),
+        *BEFORE_INSTALLED,
         *(r for r in extra if isinstance(r, Objective)),
         Stability(),
         PACKING[config.tiers.packing],

@@ -19,19 +19,6 @@ def nothing_is_due(scene: Scene, branch: QueueName, asks: Iterable[int]) -> bool
 
     An inner queue names what a queue below it names.
     """
-    memo = _NOTHING_DUE.setdefault(scene, {})
-    key = (branch, tuple(asks))
-    if key not in memo:
-        memo[key] = _nothing_is_due(scene, branch, key[1])
-    return memo[key]
-
-
-_NOTHING_DUE: WeakKeyDictionary[Scene, dict[tuple[QueueName, tuple[int, ...]], bool]] = (
-    WeakKeyDictionary()
-)
-
-
-def _nothing_is_due(scene: Scene, branch: QueueName, asks: Iterable[int]) -> bool:
     limits, table = limits_of(scene), standing_of(scene)
     below = [q for q in scene.tree.queues if branch in scene.tree.path(q)]
     literal = scene.config.literal_deserved

@@ -101,11 +101,7 @@ class _Order:
         touched = {board.type_of(k) for k in (*repaired, *minimum, *elastic)}
         for t in sorted((t for t in touched if t is not None), key=lambda t: t.index):
             if any(m.key in repaired for m in t.members):
-                runs = any(
-                    i.group.key == t.sample.key and self._runs(i)
-                    for i in self._items[: position + 1]
-                )
-                yield from _repair(board, t, not runs)
+                yield from _repair(board, t, t.sample.key not in self.running(position))
             else:
                 unlisted = _unlisted(self._table, t, self._queue)
                 yield from _starting(board, t, minimum, elastic, unlisted)

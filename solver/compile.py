@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..models import GroupKey, Pod
+from ..models import GroupKey, Pod, QueueName
 from ..policies.api import Telling, Tracked
 from ..policies.board import (
     NOBODY,
@@ -225,14 +225,12 @@ class _Compiler:
                 out.append(Victim(len(out), m, queue, priority, whole, max(0, surplus)))
         return tuple(out), bool(out)
 
-    def _may_want(self, c: Claimant, queue: str, priority: int) -> bool:
+    def _may_want(self, c: Claimant, queue: QueueName, priority: int) -> bool:
         if queue == c.queue:
             return self.scene.config.evictions != "none" and priority < c.priority
         if queue not in self.scene.tree:
             return False
-        from ..models import QueueName
-
-        return cross_branches(self.scene, c.queue, QueueName(queue), c.asks, "due") is not None
+        return cross_branches(self.scene, c.queue, queue, c.asks, "due") is not None
 
     def _units(self, victims: Iterable[Victim]) -> tuple[Unit, ...]:
         scene = self.scene

@@ -91,29 +91,25 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
     greedy = settle_greedy(scene, ranking, levels)
     base = outcome_of(scene, greedy, levels)
     if config.engine == "greedy":
-        return _greedy_answer(greedy, base, goals, config, clock, "asked for")
+        return _greedy_answer(base, goals, config, clock, "asked for")
     if clock.is_out():
-        return _greedy_answer(greedy, base, goals, config, clock, "out of time")
+        return _greedy_answer(base, goals, config, clock, "out of time")
     compiled = compile_board(scene, levels)
     board = build(scene, compiled, levels)
     if clock.is_out():
-        return _greedy_answer(greedy, base, goals, config, clock, "out of time")
+        return _greedy_answer(base, goals, config, clock, "out of time")
     stages = stages_of(board, goals)
     hint = hint_of(board, compiled, greedy)
     found = search(board, stages, process, config, clock, hint)
     if found.values is None and stages:
-        return _greedy_answer(
-            greedy, base, goals, config, clock, found.detail or "no answer in time"
-        )
+        return _greedy_answer(base, goals, config, clock, found.detail or "no answer in time")
     decision = decode(board, compiled, found.values) if found.values is not None else greedy
     outcome = outcome_of(scene, decision, levels)
     wrong = verify(outcome)
     if wrong:
-        return _greedy_answer(
-            greedy, base, goals, config, clock, f"the solver's plan breaks {wrong[0]}"
-        )
+        return _greedy_answer(base, goals, config, clock, f"the solver's plan breaks {wrong[0]}")
     if not found.proven and vector_of(base, goals) > vector_of(outcome, goals):
-        return _greedy_answer(greedy, base, goals, config, clock, found.detail)
+        return _greedy_answer(base, goals, config, clock, found.detail)
     ordered = put_in_order(outcome, clock)
     tiers = tier_results(goals, ordered.outcome, outcome, board, stages, found)
     row = _row(found, compiled, config, ordered)
@@ -198,14 +194,12 @@ def _on_cleared(outcome: Outcome, group: GroupKey) -> bool:
 
 
 def _greedy_answer(
-    decision: Decision,
     outcome: Outcome,
     goals: Sequence[Any],
     config: Config,
     clock: Clock,
     why: str,
 ) -> Answer:
-    del decision
     ordered = put_in_order(outcome, clock)
     tiers = [TierResult(g, g.measure(ordered.outcome), None) for g in goals]
     status = "feasible" if config.engine == "greedy" else "fallback"

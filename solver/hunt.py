@@ -247,14 +247,9 @@ class Hunt:
         draft = self._draft
         places, evicted = draft.outcome_parts()
         outcome = Outcome(draft.scene, places, evicted - set(spared), bound=())
-        partial = self._group
-        for rule in draft.scene.rules:
-            if not isinstance(rule, Constraint) or rule.name == "gang":
-                continue
-            for v in rule.check(outcome):
-                if v.rule != "gang" and partial:
-                    return False
-        return True
+        # Gangs are still partial while their members are placed one after the other.
+        rules = (r for r in draft.scene.rules if isinstance(r, Constraint) and r.name != "gang")
+        return not any(True for rule in rules for _ in rule.check(outcome))
 
     def total(self) -> Cost:
         """Return what the victims cost: the dearest priority, how many pods, how much work."""

@@ -99,13 +99,16 @@ class SolverProcess:
 
     def wait(self, limit_s: float | None = None) -> bool:
         """Wait until the process can take a model; say whether it can."""
+        try:
+            return self._is_ready(None if limit_s is None else time.monotonic() + limit_s)
+        except (EOFError, OSError):
+            return False
+
+    def _is_ready(self, deadline: float | None) -> bool:
+        """Start the process if there is none, and wait for its first word; it may have died."""
         self.start()
         if not self._ready:
-            deadline = None if limit_s is None else time.monotonic() + limit_s
-            try:
-                self._ready = self._read(deadline) is not None
-            except (EOFError, OSError):
-                return False
+            self._ready = self._read(deadline) is not None
         return self._ready
 
     def __enter__(self) -> "SolverProcess":
@@ -133,8 +136,7 @@ class SolverProcess:
         deadline = None if limit_s is None else time.monotonic() + limit_s
         best: tuple[int, ...] | None = None
         try:
-            self.start()
-            if not self.wait(None if deadline is None else deadline - time.monotonic()):
+            if not self._is_ready(deadline):
                 return self._gone("the solver process did not start in time", best)
             if self._model is not model:
                 self._write({"op": "model", "model": model})

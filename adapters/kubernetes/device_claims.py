@@ -72,17 +72,13 @@ class DeviceClaims:
         )  # fmt: skip
 
     def note_users(self, pods: Iterable[Thing]) -> None:
-        """Note who has which claim."""
+        """Note which of the pods, none of which is over, has which claim."""
         for thing in pods:
-            pod: PodBody = thing.body
-            phase = pod.status.phase if pod.status else None
-            spec = pod.spec or PodSpecBody()
-            gone = thing.deleted_s is not None and not spec.node_name
-            if phase not in ("Succeeded", "Failed") and not gone:
-                for raw in spec.resource_claims or ():
-                    key = self._key(thing, raw)
-                    if key:
-                        self.users.setdefault(key, []).append(thing)
+            spec = thing.body.spec or PodSpecBody()
+            for raw in spec.resource_claims or ():
+                key = self._key(thing, raw)
+                if key:
+                    self.users.setdefault(key, []).append(thing)
 
     def with_claims(self, thing: Thing, spec: PodSpec) -> tuple[PodSpec, Held]:
         """Return the spec with the pod's device claims, and what they have."""

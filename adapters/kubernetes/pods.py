@@ -20,7 +20,8 @@ from .times import duration_s
 from .world import SYSTEM_CLASSES, Priority, World
 
 DEFAULT_SCHEDULER = "default-scheduler"
-_PHASES = (None, "", "Pending", "Running", "Succeeded", "Failed", "Unknown")
+_ENDED = ("Succeeded", "Failed")
+_PHASES = (None, "", "Pending", "Running", *_ENDED, "Unknown")
 _PREEMPTABLE = "volcano.sh/preemptable"
 _KOORDINATOR_PREEMPTABLE = "quota.scheduling.koordinator.sh/preemptible"
 _COOLDOWN = "volcano.sh/cooldown-time"
@@ -73,8 +74,9 @@ def candidates(things: Iterable[Thing], world: World) -> list[Candidate]:
     shapes = Shapes(world)
     out = []
     things = list(things)
-    world.storage.count_users(things)
-    world.charges.claims.note_users(things)
+    users = [t for t in things if not _is_over(t)]
+    world.storage.count_users(users)
+    world.charges.claims.note_users(users)
     for thing in things:
         body: PodBody = thing.body
         faults = Faults()
@@ -91,6 +93,12 @@ def candidates(things: Iterable[Thing], world: World) -> list[Candidate]:
             ours = scheduler_of(thing) in world.options.scheduler_names
             out.append(Candidate(thing, spec, state, priority, ours, held))
     return out
+
+
+def _is_over(thing: Thing) -> bool:
+    """Say whether the pod has ended, or was deleted before it came to a node."""
+    spec, status = thing.body.spec or PodSpecBody(), thing.body.status or PodStatusBody()
+    return status.phase in _ENDED or (thing.deleted_s is not None and not spec.node_name)
 
 
 def _reject(thing: Thing, faults: Faults, world: World) -> None:
@@ -114,7 +122,7 @@ def _state(thing: Thing, body: PodBody, faults: Faults) -> PodState | None:
             "status.phase",
             f"{status.phase!r} is no phase; write Pending, Running, Succeeded or Failed",
         )
-    if status.phase in ("Succeeded", "Failed"):
+    if status.phase in _ENDED:
         return PodState.SUCCEEDED if status.phase == "Succeeded" else PodState.FAILED
     if thing.deleted_s is not None:
         return PodState.TERMINATING if spec.node_name else None

@@ -90,14 +90,10 @@ class Storage:
         )
 
     def count_users(self, pods: Iterable[Thing]) -> None:
-        """Count who has which claim; pods that are over have none."""
+        """Count which of the pods, none of which is over, has which claim."""
         for thing in pods:
-            pod: PodBody = thing.body
-            phase = pod.status.phase if pod.status else None
-            spec = pod.spec or PodSpecBody()
-            gone = thing.deleted_s is not None and not spec.node_name
-            if phase not in ("Succeeded", "Failed") and not gone:
-                self.users.update({_claim_key(thing, v) for v in spec.volumes or ()} - {""})
+            spec = thing.body.spec or PodSpecBody()
+            self.users.update({_claim_key(thing, v) for v in spec.volumes or ()} - {""})
 
     def with_volumes(self, thing: Thing, spec: PodSpec) -> PodSpec:
         """Return the spec with the pod's volumes; equal ones stay one object."""

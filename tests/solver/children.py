@@ -11,7 +11,7 @@ import pytest
 
 from apportion.solver import child
 from apportion.solver.linear import Goal, Linear
-from apportion.solver.process import Floor, Reply, SolverProcess
+from apportion.solver.process import Floor, Reply, SolverProcess, reply_of
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,7 @@ class InProcess(SolverProcess):
             },
             BytesIO(),
         )  # fmt: skip
-        values, bound = said.get("values"), said.get("bound")
-        return Reply(
-            said["status"],
-            None if values is None else tuple(values),
-            None if bound is None else -bound,
-            said.get("detail", ""),
-        )
+        return reply_of(said, asked.model)
 
 
 class Failing(InProcess):
