@@ -96,6 +96,7 @@ def _check_clashes(
 ) -> Iterable[Violation]:
     """A pod that port, anti-affinity or shared claim kept away from a victim needs a right."""
     nodes = outcome.scene.nodes
+    on = {rule.name for rule in outcome.scene.rules if isinstance(rule, Rule)}
     shy = any(v.spec.anti_affinity for vs in victims_on.values() for v in vs)
     for p, i in outcome.new_pods:
         spec = p.spec
@@ -106,13 +107,15 @@ def _check_clashes(
                 takers = holders.get(v.group) if v.group is not None else None
                 if takers is None or p.group in takers:
                     continue
-                keys = {*repels(p, v), *repels(v, p)}
+                keys = {*repels(p, v), *repels(v, p)} if "pod-affinity" in on else ()
                 near = any(
                     nodes[i].labels.get(k) is not None
                     and nodes[i].labels.get(k) == nodes[j].labels.get(k)
                     for k in keys
                 )
-                if near or (i == j and clash(p, v)) or collide(p, i, v, j, nodes):
+                ports = "host-ports" in on and i == j and clash(p, v)
+                claim = "shared-claims" in on and collide(p, i, v, j, nodes)
+                if near or ports or claim:
                     yield Violation(
                         rule, f"pod {p.key}", f"takes the place of {v.key} without a right"
                     )

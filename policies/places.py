@@ -1,7 +1,7 @@
 """Places: which work is in and which is out after a plan (docs/design/order.md, section 3).
 
-Thresholds are compared as integers (a fraction is exceeded exactly when its integer part is);
-fills, which only rank, are correctly rounded quotients. What does not change between plans is kept.
+Thresholds are compared as integers (a fraction is exceeded exactly when its integer part is).
+What does not change between plans is kept.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,20 +12,16 @@ from ..models import GroupKey, Pod, PodKey, QueueName
 from ..models.queue import ROOT
 from .items import Item, items_of, leaf_key, turns_of
 from .outcome import Outcome
-from .standing import MEASURES, Measure, StandingTable
-
-ItemId = tuple[GroupKey, str, int]
-Over = dict[tuple[QueueName, Measure], frozenset[int]]
-HUGE = float("inf")
+from .ranks import ItemId, Key, Row, Rows, beyond, ranks_of
+from .standing import Measure, StandingTable
 
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """Where an item stands: what it exceeds where, by which measure, and its fill at its leaf."""
+    """Where an item stands: what it exceeds where, by which measure."""
 
     over: Mapping[tuple[QueueName, Measure], frozenset[int]]
     """By queue and measure the columns, of those it asks for, in which its prefix is beyond."""
-    fill: float
 
     @property
     def is_in(self) -> bool:
@@ -43,17 +39,11 @@ class Placing:
 class _Entry:
     """An item in the order of a queue."""
 
-    is_out: bool
-    fill: float
-    key: tuple[object, ...]
+    key: Key
+    """Its key in the leaf order."""
     item: Item
-    row: tuple[int, ...]
+    row: Row
     over: tuple[tuple[QueueName, Measure, frozenset[int]], ...]
-    leaf_fill: float
-
-    @property
-    def rank(self) -> tuple[object, ...]:
-        return (self.is_out, self.fill, self.key)
 
 
 Walked = Mapping[QueueName, Sequence[_Entry]]
@@ -70,7 +60,7 @@ class _Walker:
             if m.group.queue in scene.tree and m.key not in table.lost:
                 self._groups[m.group.queue].append(m.key)
         self._resting: dict[GroupKey, list[Item]] = {}
-        self._rows: dict[PodKey, tuple[int, ...]] = {}
+        self._rows = Rows(table)
         self._kept: dict[tuple[QueueName, frozenset[PodKey]], list[_Entry]] = {}
 
     def after(self, started: Mapping[GroupKey, Sequence[Pod]]) -> dict[QueueName, list[_Entry]]:
@@ -119,18 +109,10 @@ class _Walker:
                 out += self._resting[g]
         return out
 
-    def _row(self, item: Item) -> tuple[int, ...]:
-        first, *more = item.pods
-        if more:
-            return tuple(int(v) for v in self._table.scene.rows(item.pods))
-        if first.key not in self._rows:
-            self._rows[first.key] = tuple(int(v) for v in self._table.scene.row(first))
-        return self._rows[first.key]
-
     def _leaf(self, queue: QueueName, items: Sequence[Item]) -> list[_Entry]:
         turns = turns_of(self._table.scene, queue, items)
         return [
-            _Entry(False, 0.0, leaf_key(i, turn), i, self._row(i), (), 0.0)
+            _Entry(leaf_key(i, turn), i, self._rows.of(i), ())
             for i, turn in zip(items, turns, strict=True)
         ]
 
@@ -138,32 +120,18 @@ class _Walker:
         self, queue: QueueName, own: list[_Entry], children: Sequence[Sequence[_Entry]]
     ) -> list[_Entry]:
         entries = [*own, *(e for c in children for e in c)]
-        entries.sort(key=lambda e: e.rank)
-        prefix = [0] * len(self._table.scene.ledger.resources)
-        e = self._table.entitlement[queue]
-        floors = self._table.floors
-        columns = sorted(self._table.columns)
+        if children:
+            ranks = ranks_of(self._table)[queue]
+            entries.sort(key=lambda e: (ranks.of(e.item), e.key))
+        else:
+            entries.sort(key=lambda e: e.key)
+        steps = beyond(self._table, queue, (e.row for e in entries))
         out: list[_Entry] = []
-        for x in entries:
-            row = x.row
-            prefix = [a + b for a, b in zip(prefix, row, strict=True)]
-            asked = [r for r in columns if row[r]]
-            more: list[tuple[QueueName, Measure, frozenset[int]]] = []
-            is_out = False
-            for measure in MEASURES:
-                most = floors[measure][queue]
-                exceeded = [r for r in asked if prefix[r] > most[r]]
-                if exceeded:
-                    more.append((queue, measure, frozenset(exceeded)))
-                    is_out = is_out or measure == "entitlement"
-            fill = 0.0
-            for r in asked:
-                share = e[r]
-                part = prefix[r] * share.denominator / share.numerator if share else HUGE
-                fill = max(fill, part)
-            leaf_fill = fill if x.item.group.queue == queue else x.leaf_fill
-            over = (*x.over, *more) if more else x.over
-            out.append(_Entry(is_out, fill, x.key, x.item, row, over, leaf_fill))
+        for e, (_, _, found) in zip(entries, steps, strict=True):
+            if found:
+                over = (*e.over, *((queue, m, columns) for m, columns in found))
+                e = _Entry(e.key, e.item, e.row, over)
+            out.append(e)
         return out
 
 
@@ -193,7 +161,7 @@ class Places:
 
     def of(self, item: Item) -> Placing:
         x = self._by_item[item.id]
-        return Placing({(q, m): columns for q, m, columns in x.over}, x.leaf_fill)
+        return Placing({(q, m): columns for q, m, columns in x.over})
 
     def of_pod(self, pod: PodKey) -> Placing:
         return self.of(self.item_of_pod[pod])
@@ -233,16 +201,3 @@ def places_of(table: StandingTable, outcome: Outcome) -> Places:
 def places_of_items(table: StandingTable, items: Mapping[QueueName, Sequence[Item]]) -> Places:
     """Return the places of the given items."""
     return Places(table, _walker(table).of(items))
-
-
-_RANKS: "WeakKeyDictionary[StandingTable, dict[QueueName, list[tuple[Item, tuple[int, ...]]]]]" = (
-    WeakKeyDictionary()
-)
-
-
-def ranks_of(table: StandingTable) -> Mapping[QueueName, Sequence[tuple[Item, tuple[int, ...]]]]:
-    """Return every item that runs or could run, with its size, in the order of each queue."""
-    if table not in _RANKS:
-        walked = _walker(table).of(table.items)
-        _RANKS[table] = {q: [(x.item, x.row) for x in of] for q, of in walked.items()}
-    return _RANKS[table]

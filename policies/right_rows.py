@@ -29,7 +29,9 @@ def _right(
         return False
     if c.queue == v.queue:
         return board.scene.config.evictions != "none" and v.priority < c.priority
-    memo = ("right", c.queue, c.asks, v.index)  # across queues priority plays no part
+    if board.scene.config.priority_everywhere and v.priority > c.priority:
+        return False
+    memo = ("right", c.queue, c.asks, v.index)  # beyond that, priority plays no part here
     if memo in board.answers:
         return board.answers[memo]
     board.answers[memo] = right = _across(board, rule, table, c, v)

@@ -131,6 +131,8 @@ class Rights:
         allowed = scene.config.evictions
         if queue == v.group.queue:
             return "own" if allowed != "none" and victim_priority(v) < priority else ""
+        if scene.config.priority_everywhere and victim_priority(v) > priority:
+            return ""
         if lost is None:
             lost = len(self._outcome.losses.get(victim, ()))
         for measure in MEASURES:

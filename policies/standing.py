@@ -110,7 +110,13 @@ def _table(scene: Scene) -> StandingTable:
             for i in of
             if i.broken and i.kind == "minimum" and i.position != AS_IT_IS
         ]
-        of += [i for m in repaired for i in items_of(scene, m, ())]
+        listed = {i.pods[0].key for i in of if i.kind == "elastic"}
+        of += [
+            i
+            for m in repaired
+            for i in items_of(scene, m, ())
+            if i.kind == "minimum" or i.pods[0].key not in listed
+        ]
         items[q] = of
     could_run = {g: len(pods) for g, pods in could.items()}
     return StandingTable(

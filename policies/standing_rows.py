@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..models import GroupKey, PodKey, PodState, QueueName
 from .items import AS_IT_IS, Item, items_of
-from .places import ranks_of
+from .ranks import ranks_of
 from .standing import Measure, StandingTable
 
 if TYPE_CHECKING:
@@ -44,15 +44,16 @@ class _Order:
 
     def __init__(self, board: "Board", table: StandingTable, queue: QueueName) -> None:
         self._board, self._table, self._queue = board, table, queue
-        self._items = [item for item, _ in ranks_of(table)[queue]]
-        self.at = {item.id: n for n, item in enumerate(self._items)}
+        ranks = ranks_of(table)[queue]
+        self._items = [item for item, _ in ranks.ordered]
+        self.rank = ranks.of
         total = [0] * len(board.scene.ledger.resources)
         self.base: list[list[int]] = []
         """By position: the sum of what runs there and before."""
         self._waiting: list[int] = []
         """By position: how many items there and before do not simply run."""
         waiting = 0
-        for item, row in ranks_of(table)[queue]:
+        for item, row in ranks.ordered:
             if self._runs(item):
                 total = [a + b for a, b in zip(total, row, strict=True)]
             else:
@@ -85,26 +86,19 @@ class _Order:
 
     def _tell(self, position: int) -> "Iterable[tuple[tuple[int, ...], Var]]":
         board = self._board
-        repaired: set[GroupKey] = set()
         minimum: dict[GroupKey, Item] = {}
         elastic: dict[GroupKey, set[PodKey]] = {}
         for item in self._items[: position + 1]:
             key = item.group.key
-            if self._repairs(item):
-                repaired.add(key)
-            elif item.pods[0].state is PodState.RUNNING:
-                continue
-            elif item.kind == "minimum":
-                minimum[key] = item
-            else:
+            if item.kind == "minimum":
+                if self._repairs(item) or not self._runs(item):
+                    minimum[key] = item
+            elif item.pods[0].state is not PodState.RUNNING:
                 elastic.setdefault(key, set()).update(p.key for p in item.pods)
-        touched = {board.type_of(k) for k in (*repaired, *minimum, *elastic)}
+        touched = {board.type_of(k) for k in (*minimum, *elastic)}
         for t in sorted((t for t in touched if t is not None), key=lambda t: t.index):
-            if any(m.key in repaired for m in t.members):
-                yield from _repair(board, t, t.sample.key not in self.running(position))
-            else:
-                unlisted = _unlisted(self._table, t, self._queue)
-                yield from _starting(board, t, minimum, elastic, unlisted)
+            unlisted = _unlisted(self._table, t)
+            yield from _starting(board, t, minimum, elastic, unlisted)
 
 
 def _order(board: "Board", table: StandingTable, queue: QueueName) -> _Order:
@@ -114,15 +108,6 @@ def _order(board: "Board", table: StandingTable, queue: QueueName) -> _Order:
     known = board.notes[note]
     assert isinstance(known, _Order)
     return known
-
-
-def _repair(board: "Board", t: "GroupType", anew: bool) -> "Iterable[tuple[tuple[int, ...], Var]]":
-    """What completes a broken group; with all that it runs, where that is not counted yet."""
-    for r in board.rolesets_of(t):
-        yield r.shape.row, board.count(r)
-    start = board.started(t)
-    if anew and start is not None:
-        yield tuple(int(v) for v in board.scene.rows(t.sample.running)), start
 
 
 def _starting(
@@ -136,10 +121,15 @@ def _starting(
 
     An auxiliary count may be lower than what it counts, never higher: work is out only if it is.
     """
-    first = [minimum[m.key] for m in t.members if m.key in minimum]
+    # Of a broken group the missing pods start; those that run are counted where they are.
+    first = [
+        [p for p in minimum[m.key].pods if p.state is not PodState.RUNNING]
+        for m in t.members
+        if m.key in minimum
+    ]
     singles = set[PodKey]().union(*(elastic.get(m.key, ()) for m in t.members))
     sets = board.rolesets_of(t)
-    before = singles.union(p.key for i in first for p in i.pods)
+    before = singles.union(p.key for pods in first for p in pods)
     if all(r.pods <= before | unlisted for r in sets):
         singles, before = singles | unlisted, before | unlisted
     if all(r.pods <= before for r in sets):
@@ -148,9 +138,9 @@ def _starting(
     start = board.started(t)
     if first and start is not None:
         minima = _some(board, ("minima", t.index), len(first), [(1, start)])
-        size = len(first[0].pods)
+        size = len(first[0])
         if len(sets) == 1 or len(t.sample.pending) == size:
-            yield tuple(int(v) for v in board.scene.rows(first[0].pods)), minima
+            yield tuple(int(v) for v in board.scene.rows(first[0])), minima
         else:
             # Which members form it is open: so many of those that start.
             parts = [
@@ -187,14 +177,11 @@ def _singles(board: "Board", r: "RoleSet", most: int, needed: int, start: "Var")
     return some
 
 
-def _unlisted(table: StandingTable, t: "GroupType", queue: QueueName) -> Set[PodKey]:
+def _unlisted(table: StandingTable, t: "GroupType") -> Set[PodKey]:
     """Return pending pods of the type that could not run beside its others.
 
-    They make no demand, and have no place in the static order; in their own queue they come
-    where the last of their group comes.
+    They make no demand, and come where the last of their group comes.
     """
-    if queue != t.queue:
-        return frozenset()
     listed = {p.key for m in t.members for p in table.usable[m.key]}
     return {p.key for m in t.members for p in m.pending} - listed
 
@@ -221,15 +208,15 @@ def out_var(
 
     With ``asks``: in a resource of these.
 
-    The items before it are those of the static order. With ``after``, what the plan evicts no
-    longer counts: that tells who would come back by right.
+    The items before it are those of the order that no plan changes. With ``after``, what the plan
+    evicts no longer counts: that tells who would come back by right.
     """
     memo = ("out", item.id, queue, measure, after, asks)
     if memo in board.answers:
         return board.answers[memo]
     own = board.scene.rows(item.pods)
     order = _order(board, table, queue)
-    position = order.at[item.id]
+    position = order.rank(item)
     base, starts = order.base[position], order.starts(position)
     losses: list[tuple[tuple[int, ...], Var]] = []
     if after:

@@ -193,10 +193,12 @@ class _Compiler:
             own = frozenset(
                 v.index for v in victims if v.queue == c.queue and v.priority < c.priority
             )
-            cross = c.may_preempt and any(
-                v.queue != c.queue and self._may_want(c, v.queue, v.priority) for v in victims
+            cross = frozenset(
+                v.index
+                for v in victims
+                if v.queue != c.queue and self._may_want(c, v.queue, v.priority)
             )
-            key: object = (own, (c.queue, c.asks)) if cross else (own, None)
+            key: object = (own, (c.queue, c.asks, cross)) if cross else (own, None)
             if not c.may_preempt:
                 key = (frozenset[int](), None)
             self._same_claimant[c] = self._first_claimant.setdefault(key, c)
@@ -229,6 +231,8 @@ class _Compiler:
         if queue == c.queue:
             return self.scene.config.evictions != "none" and priority < c.priority
         if queue not in self.scene.tree:
+            return False
+        if self.scene.config.priority_everywhere and priority > c.priority:
             return False
         return cross_branches(self.scene, c.queue, queue, c.asks, "due") is not None
 

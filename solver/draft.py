@@ -310,6 +310,8 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> list[Prey]:
                     Prey(m.key, "own", able, min(surplus, len(able)), whole, priority, inside)
                 )
             continue
+        if scene.config.priority_everywhere and priority > g.priority:
+            continue
         singles, takes_whole = _cross(draft, standings, g.queue, m, asks, row, surplus, able, whole)
         if singles or takes_whole:
             out.append(Prey(m.key, "cross", able, singles, takes_whole, priority, False))

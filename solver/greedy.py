@@ -15,7 +15,7 @@ from ..policies.evictable import given_up
 from ..policies.items import Item, items_of, leaf_key, nominated_pods
 from ..policies.levels import Level, Levels, Worth, scale_of, worth
 from ..policies.members import Members, Standing
-from ..policies.places import ranks_of
+from ..policies.ranks import ranks_of
 from ..policies.scene import Scene
 from ..policies.standing import StandingTable, standing_of
 from .domain_hunt import hunt
@@ -108,7 +108,7 @@ class _Greedy:
         for q, ranked in ranks_of(self.table).items():
             if q not in self.lines:
                 continue
-            self.lines[q].waiting = [i for i, _ in ranked if self._waits(i)]
+            self.lines[q].waiting = [i for i, _ in ranked.ordered if self._waits(i)]
 
     def _waits(self, item: Item) -> bool:
         m = self.scene.roster[item.group.key]
@@ -327,7 +327,7 @@ def _keep_order(table: StandingTable, ranking: Ranking) -> None:
         if not table.scene.tree.is_leaf(q):
             continue
         least = 0
-        for item, _ in ranked:
+        for item, _ in ranked.ordered:
             key = (item.group.key, item.kind)
             tier, part = ranking.tier.get(key, (-1, 0))
             if tier == 1:

@@ -250,6 +250,8 @@ def may_ever_evict(s: Standing, g: int, unit: Unit) -> bool:
     branches = c.branches(mine, theirs)
     if branches is None:
         return False
+    if c.config.priority_everywhere and c.victim_priority[h] > c.groups[g].priority:
+        return False
     path = c.path[theirs]
     return all(c.queues[q].reclaimable for q in path[: path.index(branches[1]) + 1])
 

@@ -7,6 +7,7 @@ import pytest
 from apportion.models import (
     Amounts,
     Bind,
+    Config,
     Eviction,
     GroupKey,
     HostPort,
@@ -159,6 +160,20 @@ def test_a_port_or_a_domain_is_taken_by_right_only(spec: dict[str, Any]) -> None
         "pod x/low0",
         "takes the place of x/v0 without a right",
     )
+
+
+def test_where_ports_are_nobodys_rule_they_are_nobodys_right() -> None:
+    port = {"host_ports": (HostPort(80),)}
+    world = snapshot(
+        node("n1", 9),
+        queue("q"),
+        Members("v", "q", on=["n1"], spec=port),
+        Members("high", "q", waiting=1, priority=1),
+        Members("low", "q", waiting=1, spec=port),
+    )
+    config = Config(off=("host-ports",))
+
+    assert accepts(PREEMPTION, after(world, "high0@n1 low0@n1", "v0", config=config))
 
 
 def test_a_plan_names_for_whom_it_evicts() -> None:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from apportion.models import Config, QueueName, QueueShare, Snapshot
-from apportion.policies.places import places_of, ranks_of
+from apportion.policies.places import places_of
+from apportion.policies.ranks import ranks_of
 from apportion.policies.standing import standing_of
 
 from .builders import GPU, NOW, Members, after, node, queue, snapshot, standing
@@ -15,7 +16,7 @@ def order(world: Snapshot, q: str = "q", config: Config | None = None) -> list[s
     """Return the items of a queue: the group's name, and + for each elastic member."""
     return [
         i.group.name + ("+" if i.kind == "elastic" else "")
-        for i, _ in ranks_of(standing(world, config))[QueueName(q)]
+        for i, _ in ranks_of(standing(world, config))[QueueName(q)].ordered
     ]
 
 
@@ -233,3 +234,49 @@ def test_an_inner_queue_orders_its_children_by_fill(
 def test_what_is_out_at_its_child_comes_last_above() -> None:
     """a1 alone is out at a, of whose due 0 nothing is had; b's three fill up in whole."""
     assert names_in(tree(3, 0, 3)) == {"b1", "b2", "b3"}
+
+
+def family(a_waits: int) -> Snapshot:
+    """Return up with a due of 8: a runs the 4 that it is due, b 6 of 4; more may wait in a."""
+    waiting = [Members("high", "a", cpu=4, waiting=1, priority=5)] if a_waits else []
+    return snapshot(
+        node("n1", 20),
+        queue("up", due=8),
+        queue("other", due=12),
+        queue("a", due=4, parent="up"),
+        queue("b", due=4, parent="up"),
+        *(Members(f"a{i}-", "a", cpu=2, on=["n1"], created_s=i) for i in (1, 2)),
+        *(Members(f"b{i}-", "b", cpu=2, on=["n1"], created_s=i) for i in (1, 2, 3)),
+        *waiting,
+        Members("w", "other", waiting=12, minimum=1),
+    )
+
+
+@pytest.mark.parametrize("a_waits", [0, 1])
+def test_what_only_waits_takes_no_place_above(a_waits: int) -> None:
+    """Though a's next gang would push its own work out of a, b is who has too much."""
+    assert names_in(family(a_waits)) == {"a1", "a2", "b1", "b2"}
+
+
+def test_what_runs_keeps_its_place_above_in_a_plan_that_starts_more() -> None:
+    found = places(family(1), "high0@n1")
+
+    assert found["a1-"] == found["a2-"] == [False]  # out at a, where high comes before them
+    assert found["b1-"] == found["high"] == [True]  # with a1 the eight of up
+    assert found["b2-"] == [False]
+
+
+def test_elastic_members_take_the_places_of_those_that_could_run() -> None:
+    """Of g only the second elastic member starts: it has the place of the first."""
+    world = snapshot(
+        node("n1", 9),
+        queue("up", due=3),
+        queue("other", due=6),
+        queue("a", due=3, parent="up"),
+        queue("b", due=2, parent="up"),
+        Members("g", "a", waiting=3, minimum=1),
+        Members("h", "b", on=["n1"]),
+        Members("w", "other", waiting=6, minimum=1),
+    )
+
+    assert places(world, "g0@n1 g2@n1")["g"] == [True, True]

@@ -124,6 +124,22 @@ def test_across_queues_what_is_beyond_gives_way(
     assert bool(accepts(PREEMPTION, outcome)) is want, about
 
 
+@pytest.mark.parametrize(("priority", "want"), [(9, ""), (0, "cross")])
+def test_where_priority_counts_everywhere_it_protects_across_queues(
+    priority: int, want: str
+) -> None:
+    world = snapshot(
+        node("n1", 2),
+        queue("a", due=1),
+        queue("b", due=1),
+        Members("v", "a", on=["n1"] * 2, minimum=0, priority=priority),
+        Members("g", "b", waiting=1),
+    )
+    config = Config(priority_everywhere=True)
+
+    assert right(after(world, "g0@n1", "v1", config=config), "g", "v") == want
+
+
 def test_no_more_single_pods_go_than_are_beyond() -> None:
     world = two_queues(1, 2)
 

@@ -1,0 +1,191 @@
+"""Ranks: the order of a queue's items that no plan changes (docs/design/order.md, section 3).
+
+At a leaf it is the leaf order of all that runs or could run. At an inner queue what its children
+have out comes last and the lower fill first, where work that runs is judged by what runs now, and
+work that could start by everything that could: who may be taken from follows from the use there is.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from ..models import GroupKey, PodKey, PodState, QueueName
+from .items import AS_IT_IS, Item, items_of, leaf_key, turns_of
+from .standing import MEASURES, Measure, StandingTable
+
+ItemId = tuple[GroupKey, str, int]
+Row = tuple[int, ...]
+Key = tuple[object, ...]
+HUGE = float("inf")
+
+
+class Ranks:
+    """The items of one queue in order."""
+
+    def __init__(self, ordered: Sequence[tuple[Item, Row]]) -> None:
+        self.ordered = ordered
+        self.at: dict[ItemId, int] = {}
+        self._last: dict[GroupKey, int] = {}
+        for n, (item, _) in enumerate(ordered):
+            self.at.setdefault(item.id, n)
+            self._last[item.group.key] = n
+
+    def of(self, item: Item) -> int:
+        """Return the item's rank.
+
+        The k-th elastic member has the place of the k-th that could run; one that could not run
+        beside those comes where the last of its group does, and what is unknown at the end.
+        """
+        last = self._last.get(item.group.key, len(self.ordered))
+        return self.at.get(item.id, last)
+
+
+class Rows:
+    """The sizes of items, each pod's looked up once."""
+
+    def __init__(self, table: StandingTable) -> None:
+        self._scene = table.scene
+        self._rows: dict[PodKey, Row] = {}
+
+    def of(self, item: Item) -> Row:
+        first, *more = item.pods
+        if more:
+            return tuple(int(v) for v in self._scene.rows(item.pods))
+        if first.key not in self._rows:
+            self._rows[first.key] = tuple(int(v) for v in self._scene.row(first))
+        return self._rows[first.key]
+
+
+Beyond = tuple[Measure, frozenset[int]]
+"""A measure, and the columns in which a prefix exceeds it."""
+
+
+def beyond(
+    table: StandingTable, queue: QueueName, rows: Iterable[Row]
+) -> Iterator[tuple[Row, list[int], list[Beyond]]]:
+    """Yield for each row in turn the prefix, the columns it asks for, and what is exceeded."""
+    floors = {m: table.floors[m][queue] for m in MEASURES}
+    columns = sorted(table.columns)
+    prefix: Row = (0,) * len(table.scene.ledger.resources)
+    for row in rows:
+        prefix = tuple([a + b for a, b in zip(prefix, row, strict=True)])
+        asked = [r for r in columns if row[r]]
+        found: list[Beyond] = []
+        for m, most in floors.items():
+            exceeded = [r for r in asked if prefix[r] > most[r]]
+            if exceeded:
+                found.append((m, frozenset(exceeded)))
+        yield prefix, asked, found
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    item: Item
+    row: Row
+    leaf: Key
+    """Its key in the leaf order."""
+    is_out: bool = False
+    fill: float = 0.0
+
+    @property
+    def key(self) -> Key:
+        return (self.is_out, self.fill, self.leaf)
+
+
+class _Maker:
+    """Walks the tree upwards, once with what runs and once with all that could run."""
+
+    def __init__(self, table: StandingTable) -> None:
+        self._table = table
+        self._rows = Rows(table)
+        self._groups: dict[QueueName, list[GroupKey]] = {}
+        for m in table.scene.roster.values():
+            if m.key not in table.lost:
+                self._groups.setdefault(m.group.queue, []).append(m.key)
+
+    def make(self) -> dict[QueueName, Ranks]:
+        tree = self._table.scene.tree
+        resting: dict[QueueName, list[_Entry]] = {}
+        coming: dict[QueueName, list[_Entry]] = {}
+        out: dict[QueueName, Ranks] = {}
+        for q in reversed(tree.downwards):
+            children = tree.children.get(q, ())
+            rests = [*self._own_resting(q), *(e for c in children for e in resting[c])]
+            resting[q] = self._walk(q, rests)
+            comes = [*self._own_coming(q), *(e for c in children for e in coming[c])]
+            ordered = sorted(comes, key=lambda e: e.key)
+            out[q] = Ranks([(e.item, e.row) for e in ordered])
+            if len(tree.path(q)) > 1:  # nobody asks above the top
+                coming[q] = self._settled(q, ordered, resting[q])
+        return out
+
+    def _settled(
+        self, queue: QueueName, ordered: Sequence[_Entry], resting: Sequence[_Entry]
+    ) -> list[_Entry]:
+        """What runs stands as it does among what runs; a broken group where its running part is."""
+        completed = {e.item.group.key for e in ordered if _completes(e.item)}
+        counted = [
+            e
+            for e in ordered
+            if not (e.item.position == AS_IT_IS and e.item.group.key in completed)
+        ]
+        runs = {_place(e.item): e for e in resting}
+        walked = {id(e.item): e for e in self._walk(queue, counted)}
+        out: list[_Entry] = []
+        for e in ordered:
+            as_it_runs = runs.get(_place(e.item)) if _is_running(e.item) else None
+            judged = as_it_runs or walked[id(e.item)]
+            out.append(_Entry(e.item, e.row, e.leaf, judged.is_out, judged.fill))
+        return out
+
+    def _own_resting(self, queue: QueueName) -> list[_Entry]:
+        scene = self._table.scene
+        members = (scene.roster[g] for g in self._groups.get(queue, ()))
+        return self._entries(queue, [i for m in members for i in items_of(scene, m, ())])
+
+    def _own_coming(self, queue: QueueName) -> list[_Entry]:
+        return self._entries(queue, self._table.items.get(queue, ()))
+
+    def _entries(self, queue: QueueName, items: Sequence[Item]) -> list[_Entry]:
+        turns = turns_of(self._table.scene, queue, items)
+        return [
+            _Entry(i, self._rows.of(i), leaf_key(i, turn))
+            for i, turn in zip(items, turns, strict=True)
+        ]
+
+    def _walk(self, queue: QueueName, entries: Sequence[_Entry]) -> list[_Entry]:
+        share = self._table.entitlement[queue]
+        ordered = sorted(entries, key=lambda e: e.key)
+        steps = beyond(self._table, queue, (e.row for e in ordered))
+        out: list[_Entry] = []
+        for e, (prefix, asked, found) in zip(ordered, steps, strict=True):
+            fill = 0.0
+            for r in asked:
+                of = share[r]
+                fill = max(fill, prefix[r] * of.denominator / of.numerator if of else HUGE)
+            is_out = any(m == "entitlement" for m, _ in found)
+            out.append(_Entry(e.item, e.row, e.leaf, is_out, fill))
+        return out
+
+
+def _completes(item: Item) -> bool:
+    return item.broken and item.kind == "minimum" and item.position != AS_IT_IS
+
+
+def _is_running(item: Item) -> bool:
+    return any(p.state is PodState.RUNNING for p in item.pods)
+
+
+def _place(item: Item) -> ItemId:
+    """Return an item's id, the same for a minimum that is completed and one that is not."""
+    return (item.group.key, item.kind, 0 if item.kind == "minimum" else item.position)
+
+
+_RANKS: "WeakKeyDictionary[StandingTable, dict[QueueName, Ranks]]" = WeakKeyDictionary()
+
+
+def ranks_of(table: StandingTable) -> Mapping[QueueName, Ranks]:
+    """Return every item that runs or could run, in the order of each queue; computed once."""
+    if table not in _RANKS:
+        _RANKS[table] = _Maker(table).make()
+    return _RANKS[table]
