@@ -25,6 +25,8 @@ class Group(Value, frozen=True, dict=True):
     created_s: int = 0
     min_resources: Amounts | None = None
     """What is reserved for the group while its pods do not exist yet."""
+    min_limits: Amounts | None = None
+    """The limits of those pods, as far as they are said: a ResourceQuota may bound them."""
     admitted: bool = False
     """Already let in without pods (Volcano's phase Inqueue): its min_resources count."""
     asks_admission: bool = False

@@ -2,7 +2,8 @@
 
 For every resource r that the group's minResources name, with what groups that were let in before
 have reserved: use(q, r) + reserved(q, r) + ask(r) ≤ limit(q, r) for its queue q and every ancestor;
-used + reserved + ask ≤ hard of every ResourceQuota of its namespace that covers all pods; and
+used + reserved + ask ≤ hard of every ResourceQuota of its namespace that covers all pods (of
+``limits.*`` the limits that minResources name); and
 used(r) + reserved(r) + ask(r) ≤ overcommit · capacity(r) of the nodes that take pods. Use is what
 runs after the plan. A reservation counts until the group has pods.
 """
@@ -63,6 +64,7 @@ class Reservations:
                 held = scene.allocatable[i] - room[i]
                 self._all = [a + int(b) for a, b in zip(self._all, held, strict=True)]
         self._namespaces: dict[str, dict[str, int]] = {}
+        """By namespace, what is reserved by key of a ResourceQuota."""
         for g in scene.snapshot.groups:
             if g.admitted and not scene.snapshot.pods_by_group.get(g.key):
                 self.add(g)
@@ -70,30 +72,31 @@ class Reservations:
     def add(self, group: Group) -> None:
         """Reserve what the group asks for."""
         ask = _ask(group)
-        mine = self._namespaces.setdefault(group.namespace, {})
         for r, v in ask.items():
             column = self._scene.ledger.column[r]
             self._all[column] += v
             for q in self._scene.tree.path(group.queue):
                 self._queues[q][column] += v
-            mine[r] = mine.get(r, 0) + v
+        mine = self._namespaces.setdefault(group.namespace, {})
+        for key, _, v in _quota_asks(group):
+            mine[key] = mine.get(key, 0) + v
 
     def refusal(self, group: Group) -> Beyond | None:
         """Return what does not bear the group as well; None if everything does."""
-        return next(iter(self._beyond(group, _ask(group))), None)
+        return next(iter(self._beyond(group)), None)
 
     def excess(self, group: Group) -> Beyond | None:
         """Return what does not bear the group, which is among the reservations already."""
-        asked = dict.fromkeys(_ask(group), 0)
-        return next(iter(self._beyond(group, asked)), None)
+        return next(iter(self._beyond(group, there_already=True)), None)
 
     def share(self, queue: QueueName) -> Fraction:
         """Return the queue's dominant share, what is reserved counted."""
         return standing_of(self._scene).share(self._queues[queue])
 
-    def _beyond(self, group: Group, ask: Mapping[str, int]) -> Iterable[Beyond]:
+    def _beyond(self, group: Group, there_already: bool = False) -> Iterable[Beyond]:
+        ask = dict.fromkeys(_ask(group), 0) if there_already else _ask(group)
         yield from self._beyond_queues(group, ask)
-        yield from self._beyond_quotas(group, ask)
+        yield from self._beyond_quotas(group, there_already)
         yield from self._beyond_cluster(ask)
 
     def _beyond_queues(self, group: Group, ask: Mapping[str, int]) -> Iterable[Beyond]:
@@ -106,18 +109,18 @@ class Reservations:
                 if most is not None and there + v > most:
                     yield Beyond(f"queue {q}", f"limit of {show(most, r)} {r}", there, v, r)
 
-    def _beyond_quotas(self, group: Group, ask: Mapping[str, int]) -> Iterable[Beyond]:
+    def _beyond_quotas(self, group: Group, there_already: bool) -> Iterable[Beyond]:
         reserved = self._namespaces.get(group.namespace, {})
         for quota in self._scene.snapshot.quotas:
             if quota.namespace != group.namespace or quota.scoped:
                 continue
-            for r, v in ask.items():
-                for key in _quota_keys(r):
-                    most = quota.hard.get(key)
-                    there = quota.used.get(key, 0) + reserved.get(r, 0)
-                    if most is not None and there + v > most:
-                        about, limit = f"ResourceQuota {quota.key}", f"{show(most, r)} {key}"
-                        yield Beyond(about, limit, there, v, r)
+            for key, r, ask in _quota_asks(group):
+                v = 0 if there_already else ask
+                most = quota.hard.get(key)
+                there = quota.used.get(key, 0) + reserved.get(key, 0)
+                if most is not None and there + v > most:
+                    about, limit = f"ResourceQuota {quota.key}", f"{show(most, r)} {key}"
+                    yield Beyond(about, limit, there, v, r)
 
     def _beyond_cluster(self, ask: Mapping[str, int]) -> Iterable[Beyond]:
         percent = self._scene.config.overcommit_percent
@@ -134,11 +137,14 @@ def _ask(group: Group) -> dict[str, int]:
     return {r: v for r, v in sorted((group.min_resources or ZERO).items()) if v > 0}
 
 
-def _quota_keys(resource: str) -> Sequence[str]:
-    """Return the keys of a ResourceQuota that count the resource."""
-    if resource == "pods":
-        return ("pods", "count/pods")
-    return (resource, f"requests.{resource}")
+def _quota_asks(group: Group) -> Iterable[tuple[str, str, int]]:
+    """Yield each key of a ResourceQuota that counts the group, the resource, and how much."""
+    for r, v in _ask(group).items():
+        for key in ("pods", "count/pods") if r == "pods" else (r, f"requests.{r}"):
+            yield key, r, v
+    for r, v in sorted((group.min_limits or ZERO).items()):
+        if v > 0:
+            yield f"limits.{r}", r, v
 
 
 def admit(

@@ -2,7 +2,7 @@
 
 import gc
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from msgspec.structs import replace
@@ -92,7 +92,7 @@ def _snapshot_from(documents: Iterable[Document], options: ReadOptions) -> Snaps
     fixed = foreign_pods(pods, world)
     nodes = _nodes(objects, world, shares)
     _warn_of_missing_nodes([*ours, *fixed], {n.name for n in nodes}, ledger)
-    _warn_if_none_is_ours(pods, bool(groups), options, ledger)
+    _warn_if_none_is_ours(pods, jobs.elsewhere, bool(groups), options, ledger)
     things = {c.thing.key: c.thing for c in pods}
     known = [(things[p.key], p) for p in (*ours, *fixed)]
     budgets = (
@@ -228,10 +228,15 @@ def _warn_of_missing_nodes(pods: Iterable[Pod], nodes: set[str], ledger: Ledger)
 
 
 def _warn_if_none_is_ours(
-    pods: Iterable[Candidate], any_group: bool, options: ReadOptions, ledger: Ledger
+    pods: Iterable[Candidate],
+    to_be_made: Mapping[str, int],
+    any_group: bool,
+    options: ReadOptions,
+    ledger: Ledger,
 ) -> None:
     pods = list(pods)
     waiting = Counter(scheduler_of(c.thing) for c in pods if c.state is PodState.PENDING)
+    waiting.update(to_be_made)
     if any_group or any(c.ours for c in pods) or not waiting:
         return
     whose = ", ".join(f"{n} for {name}" for name, n in waiting.most_common())

@@ -24,6 +24,7 @@ from .nearness import (
 from .resources import amounts
 
 FINISHED = ("Completed", "Finished", "Failed")
+_LIMITS = "limits."
 
 
 @dataclass(slots=True)
@@ -44,6 +45,8 @@ class Draft:
     """None: nothing was said."""
     created_s: int | None = None
     min_resources: dict[str, int] | None = None
+    min_limits: dict[str, int] = field(default_factory=dict)
+    """What minResources say under ``limits.``, which only a ResourceQuota counts."""
     phase: str = ""
     implicit: bool = False
     broken_since_s: int | None = None
@@ -71,6 +74,7 @@ def draft_of(thing: Thing, ledger: Ledger) -> Draft | None:
     status = body.status or GroupStatusBody()
     faults = Faults()
     resources = spec.min_resources
+    limits = {r: q for r, q in (resources or {}).items() if r.startswith(_LIMITS)}
     draft = Draft(
         namespace=thing.namespace,
         name=thing.name,
@@ -83,7 +87,14 @@ def draft_of(thing: Thing, ledger: Ledger) -> Draft | None:
         created_s=thing.created_s,
         min_resources=None
         if resources is None
-        else amounts(resources, "spec.minResources", faults),
+        else amounts(
+            {r: q for r, q in resources.items() if r not in limits}, "spec.minResources", faults
+        ),
+        min_limits=amounts(
+            {r.removeprefix(_LIMITS): q for r, q in limits.items()},
+            "spec.minResources.limits",
+            faults,
+        ),
         phase=status.phase or "",
         owner=thing.owner,
     )

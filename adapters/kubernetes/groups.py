@@ -19,7 +19,7 @@ from .world import World
 
 _KAI_NON_PREEMPTIBLE = 100
 _STALE = "kai.scheduler/stale-podgroup-timestamp"
-_COUNTED_KEYS = ("count/", "requests.", "limits.")
+_COUNTED_KEYS = ("count/", "requests.")
 
 
 @dataclass(slots=True)
@@ -233,6 +233,7 @@ def _group(m: Members, names: QueueNames, owners: Owners, world: World, placed: 
         min_resources=None
         if asked is None
         else Amounts({r: v for r, v in asked.items() if not r.startswith(_COUNTED_KEYS)}),
+        min_limits=Amounts(draft.min_limits) if draft.min_limits else None,
         admitted=waiting and draft.phase == "Inqueue",
         asks_admission=waiting and draft.phase in ("", "Pending") and asked is not None,
         implicit=draft.implicit,

@@ -4,8 +4,9 @@ A job that is not submitted yet, or only partly created, can so be planned. Pod 
 annotations are those that Volcano's job controller writes.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
@@ -46,6 +47,8 @@ class Expansion:
     drafts: list[Draft]
     aliases: dict[tuple[str, str], Draft]
     """Groups by the other name that a job's pods may know them by."""
+    elsewhere: Counter[str] = field(default_factory=Counter)
+    """How many pods are still to be made for which other scheduler."""
 
 
 def expand(
@@ -68,6 +71,8 @@ def expand(
         spec = body.spec or JobSpec()
         phase = ((body.status or JobStatus()).state or JobState()).phase
         if spec.scheduler_name and spec.scheduler_name not in options.scheduler_names:
+            if phase not in _OVER and job.deleted_s is None:
+                out.elsewhere[spec.scheduler_name] += _missing(job, spec, existing)
             continue
         if phase in _OVER or job.deleted_s is not None:
             continue
@@ -86,6 +91,20 @@ def expand(
         out.pods.extend(missing)
         existing.update(p.key for p in missing)  # of two jobs that make one name, the first has it
     return out
+
+
+def _missing(job: Thing, spec: JobSpec, existing: set[str]) -> int:
+    """Return how many pods of a job do not exist yet; of one beyond what is planned: all."""
+    tasks = spec.tasks or ()
+    total = sum(max(0, _replicas(t)) for t in tasks)
+    if total > MOST_PODS:
+        return total
+    names = (
+        f"{job.namespace}/{job.name}-{t.name or f'default{i}'}-{n}"
+        for i, t in enumerate(tasks)
+        for n in range(_replicas(t))
+    )
+    return sum(name not in existing for name in names)
 
 
 class _Reader:

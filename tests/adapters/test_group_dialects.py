@@ -252,6 +252,14 @@ def test_a_volcano_group_without_pods_asks_to_be_admitted_or_is() -> None:
     assert admission(phase="Running")[:2] == (False, False)
 
 
+def test_limits_among_min_resources_are_kept_for_resource_quotas() -> None:
+    resources = {"cpu": "1", "limits.cpu": "2", "limits.memory": "1Ki"}
+    limits = group_in(snapshot(pod_group("g", minResources=resources)), "g").min_limits
+
+    assert limits is not None
+    assert dict(limits) == {"cpu": 2000, "memory": 1024}
+
+
 def test_without_min_resources_or_with_pods_nothing_is_asked() -> None:
     plain = group_in(snapshot(pod_group("g", status={"phase": "Pending"})), "g")
     full = group_in(

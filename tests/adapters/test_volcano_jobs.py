@@ -198,3 +198,11 @@ def test_a_bad_template_is_rejected_with_its_path() -> None:
         ("Job default/train", f"{template}.priority"),
     ]
     assert world.pods == ()
+
+
+def test_a_job_of_another_scheduler_is_named_where_nothing_is_ours() -> None:
+    world = snapshot(job(task("w", 3), schedulerName="elsewhere"))
+
+    assert world.pods == ()
+    [warning] = [w for w in world.warnings if w.path == "spec.schedulerName"]
+    assert "pending are 3 for elsewhere; pass --scheduler-name elsewhere" in warning.message

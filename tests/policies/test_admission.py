@@ -188,6 +188,16 @@ def test_the_namespaces_quota_bears_it(given: ResourceQuota, want: list[str]) ->
     assert let_in(replace(world, quotas=(given,))) == want
 
 
+@pytest.mark.parametrize(("most", "want"), [(3000, ["g"]), (2999, []), (None, ["g"])])
+def test_limits_count_where_the_namespace_bounds_limits(most: int | None, want: list[str]) -> None:
+    group = asks("g", 1, min_limits=Amounts(cores(2)))
+    there = reserves("r", 1, min_limits=Amounts(cores(1)))
+    world = snapshot(BIG, queue("q"), there, group)
+    bound = quota(cpu=2000) if most is None else quota(limits_cpu=most)
+
+    assert let_in(replace(world, quotas=(bound,))) == want
+
+
 def test_reservations_of_the_namespace_count_in_its_quota() -> None:
     both = queue("q"), queue("b")
     near = snapshot(BIG, *both, reserves("r", 1, "b"), asks("g", 2))
