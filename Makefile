@@ -13,7 +13,7 @@ help:
 	@echo "make check   static checks: format, lint, types, imports"
 	@echo "make wheel-check   build the wheel, install it alone, and plan with it"
 	@echo "make fix     format and repair what can be repaired"
-	@echo "make bench   a short round of measurements"
+	@echo "make bench   a short round of measurements; bench-full: every instance, five times"
 	@echo "make soak    20,000 random clusters against the brute force"
 
 $(STAMP): pyproject.toml
@@ -52,10 +52,10 @@ fix: $(STAMP)
 	$(BIN)/ruff check --fix .
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks.run --short
+	$(BIN)/python -m benchmarks.run --short --out build/bench
 
 bench-full: $(STAMP)
-	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.run --out build/bench-full
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

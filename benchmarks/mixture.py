@@ -11,7 +11,9 @@ from apportion.models import Config, Plan, Snapshot
 from apportion.solver.entry import plan
 from apportion.solver.process import SolverProcess
 
+from .first_fit import first_fit
 from .instances import Mix, mixture
+from .subjects import Row, Subject, register
 
 TIERS = (
     "repair", "entitled", "surplus", "returning victims", "victims", "gangs broken", "lost work",
@@ -67,17 +69,27 @@ def measure(name: str, snapshot: Snapshot, budget_s: float, runs: int) -> Run:
     return Run(name, len(snapshot.pods), waiting, tuple(seconds), last)
 
 
-def report(short: bool) -> tuple[list[str], object]:
-    """Measure every instance once, or five times."""
-    done = [measure(name, mixture(mix), BUDGET_S, 1 if short else 5) for name, mix in CASES.items()]
-    lines = [line for run in done for line in run.lines()]
-    figures = [
-        {
-            "name": run.name,
-            "seconds": run.seconds,
-            "engine": run.plan.solver.engine,
-            "tiers": {t.name: (t.value, t.bound) for t in run.plan.objective},
-        }
-        for run in done
-    ]
-    return lines, figures
+def rows(short: bool, runs: int) -> list[Row]:
+    """Measure every instance."""
+    del short
+    out: list[Row] = []
+    for name, mix in CASES.items():
+        snapshot = mixture(mix)
+        t = time.perf_counter()
+        passed = first_fit(snapshot)
+        plain = time.perf_counter() - t
+        run = measure(name, snapshot, BUDGET_S, runs)
+        tiers = {t.name: (str(t.value), str(t.bound)) for t in run.plan.objective}
+        made = run.plan
+        out.append(
+            Row(
+                name, mix.nodes, run.pods, run.waiting, list(run.seconds), plain=[plain],
+                started=len(made.binds) + len(made.nominations), started_plain=len(passed),
+                evicted=len(made.evictions), gap=made.solver.gap, engine=made.solver.engine,
+                note="; ".join(run.lines()[2:]), more={"tiers": tiers},
+            )
+        )  # fmt: skip
+    return out
+
+
+register(Subject("mixture", "Mixed work on small clusters, with the gap of every tier; 5 s.", rows))

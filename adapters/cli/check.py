@@ -111,12 +111,14 @@ def _verify(
     from ..inputs import read_case
     from ..plan_check import order_violations, scene_of, violations_of
     from ..plan_file import read_plan
+    from .terminal import progress
 
     if not inputs:
         raise InputError("--plan needs the cluster that it is for: --in FILE")
     if path == "-" and "-" in inputs:
         raise InputError("standard input is the plan or the cluster; give '-' once only")
-    case = read_case(inputs, reading, sys.stdin)
+    with progress(f"reading {', '.join(inputs)}"):
+        case = read_case(inputs, reading, sys.stdin)
     settings = picked.over(case.config)
     with keeping(case.snapshot):
         scene = scene_of(case.snapshot, settings)

@@ -102,8 +102,10 @@ def plan(
         from ...models.snapshot import write
         from ..inputs import read_case
         from ..plan_file import save
+        from .terminal import progress
 
-        case = read_case(files, reading, sys.stdin)
+        with progress(f"reading {', '.join(files)}"):
+            case = read_case(files, reading, sys.stdin)
         settings = picked.over(case.config)
         if snapshot_out is not None:
             save(snapshot_out, write(case.snapshot))

@@ -1,0 +1,11 @@
+"""Catalogue: the modules with subjects; importing one registers what it measures."""
+
+from importlib import import_module
+
+MODULES = ("cycles", "mixture", "phases", "reading", "priority_matters")
+
+
+def load() -> None:
+    """Register every subject."""
+    for name in MODULES:
+        import_module(f"benchmarks.{name}")
