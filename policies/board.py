@@ -382,17 +382,8 @@ class Board:
         """Require Σ coefficient · variable = value; small coefficients only."""
         kept = [(c, v) for c, v in terms if c]
         if kept or value:
-            self.rows.append(
-                Row(
-                    tuple(v for _, v in kept),
-                    tuple(c for c, _ in kept),
-                    value,
-                    rule,
-                    about,
-                    (),
-                    True,
-                )
-            )
+            vars_, coefs = tuple(v for _, v in kept), tuple(c for c, _ in kept)
+            self.rows.append(Row(vars_, coefs, value, rule, about, (), True))
 
     def close(self) -> None:
         """Finish: add what the choices made so far imply."""

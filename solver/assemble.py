@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ..models import (
     Amounts,
     Bind,
@@ -45,8 +47,6 @@ WORK = ("repair", "entitled", "surplus")
 
 def assemble(scene: Scene, answer: "Answer", clock: "Clock") -> Plan:
     """Turn an answer into the public plan."""
-    from msgspec.structs import replace
-
     nodes = scene.nodes
     places = {k: NodeName(nodes[i].name) for k, i in answer.decision.places.items()}
     outcome = Outcome(scene, places, answer.decision.evicted)
@@ -132,7 +132,7 @@ def _held(outcome: Outcome, refused: Mapping[GroupKey, tuple[Reason, ...]]) -> l
     out: list[Held] = []
     for m in scene.roster.values():
         waiting = [p for p in (*m.pending, *m.gated) if p.key not in outcome.places]
-        if waiting and not _only_gated_extra(m.pending, waiting, outcome, m.key):
+        if waiting and not _only_gated_extra(waiting, outcome, m.key):
             keys = tuple(sorted(p.key for p in waiting))
             out.append(Held(m.key, keys, tuple(reasons_for(outcome, m.key))))
         elif m.key in refused:
@@ -140,11 +140,8 @@ def _held(outcome: Outcome, refused: Mapping[GroupKey, tuple[Reason, ...]]) -> l
     return out
 
 
-def _only_gated_extra(
-    pending: tuple[Pod, ...], waiting: list[Pod], outcome: Outcome, key: GroupKey
-) -> bool:
+def _only_gated_extra(waiting: Collection[Pod], outcome: Outcome, key: GroupKey) -> bool:
     """Gated elastic members of a group that starts whole are no news."""
-    del pending
     return all(p.state == "gated" for p in waiting) and outcome.scene.roster[key].is_whole(
         outcome.after(key)
     )

@@ -24,7 +24,8 @@ from apportion.models import UNLIMITED, Config, Snapshot
 from oracle.amount import Vec, minus, plus
 from oracle.cluster import ROOT, Cluster
 from oracle.filling import water_filling
-from oracle.items import MINIMUM, Item, Key, Name, items_of, leaf_order
+from oracle.inner import InnerOrder
+from oracle.items import Item, Name, items_of, leaf_order
 from oracle.placing import can_be_placed, could_be_met
 
 Fill = Fraction | float
@@ -98,7 +99,7 @@ class Standing:
         self._members_of = [self._members_in(q) for q in every]
         self.losses_of: dict[int, list[tuple[frozenset[int], bool]]] = {}
         """What each group may lose, and whether that is all of it: remembered by the choice."""
-        self.static = Static(self)
+        self.inner = InnerOrder(self)
 
     # section 2
 
@@ -308,7 +309,7 @@ class Standing:
         )
         if c.children[q]:
             below = [p.item for k in c.children[q] for p in self.row(k, started, gone).values()]
-            order = self.static.ordered(q, [*order, *below])
+            order = self.inner.ordered(q, [*order, *below])
         return self.places_in(q, order)
 
     def places_in(self, q: int, order: Sequence[Item]) -> Row:
@@ -336,79 +337,6 @@ class Standing:
         """Say whether the item is in at every level below the root."""
         c = self.cluster
         return all(self.is_in_at(q, name, started, gone) for q in c.path[c.queue_of[name[0]]])
-
-
-Slot = tuple[int, int]
-"""Group, and the position among its elastic items; MINIMUM for its minimum."""
-
-
-StaticKey = tuple[bool, Fill, Key]
-
-
-class Static:
-    """The order of inner queues: what runs as if nothing started, the rest as if all ran."""
-
-    def __init__(self, standing: Standing) -> None:
-        c = self._cluster = standing.cluster
-        self._standing = standing
-        everything = frozenset(i for pods in standing.could_run.values() for i in pods)
-        self._key: list[dict[Slot, StaticKey]] = [{} for _ in c.queues]
-        """By queue, the keys of its items as its parent orders them."""
-        resting: dict[int, Row] = {}
-        coming: dict[int, Row] = {}
-        for q in sorted(range(len(c.queues)), key=lambda q: -len(c.path[q])):
-            resting[q] = self._walk(q, NOTHING, resting)
-            coming[q] = self._walk(q, everything, coming)
-            keys = self._key[q]
-            for row in (resting[q], coming[q]):
-                slots = _slots(c, [p.item for p in row.values()])
-                for n, p in row.items():
-                    keys.setdefault(slots[n], (not p.is_in, p.fill, p.item.key))
-
-    def _walk(self, q: int, started: frozenset[int], known: dict[int, Row]) -> Row:
-        c, s = self._cluster, self._standing
-        own = [
-            x
-            for g, leaf in enumerate(c.queue_of)
-            if leaf == q and not s.is_lost(g)
-            for x in items_of(c, g, started & set(c.pending[g]))
-        ]
-        order = leaf_order(c, q, own)
-        if c.children[q]:
-            below = [p.item for k in c.children[q] for p in known[k].values()]
-            order = self.ordered(q, [*order, *below])
-        return s.places_in(q, order)
-
-    def ordered(self, q: int, items: Sequence[Item]) -> list[Item]:
-        c = self._cluster
-        slots = _slots(c, items)
-        keys: dict[Slot, StaticKey] = {}
-        last: dict[int, StaticKey] = {}
-        for k in c.children[q]:
-            keys |= self._key[k]
-        for (g, _), key in keys.items():
-            last[g] = max(last.get(g, key), key)
-
-        def place(x: Item) -> tuple[StaticKey, Key]:
-            if c.queue_of[x.group] == q:
-                return (False, Fraction(0), x.key), x.key
-            return keys.get(slots[x.name], last.get(x.group, (True, float("inf"), x.key))), x.key
-
-        return sorted(items, key=place)
-
-
-def _slots(c: Cluster, items: Sequence[Item]) -> dict[Name, Slot]:
-    """Number the elastic items of each group in their order, running ones first."""
-    out: dict[Name, Slot] = {}
-    count: dict[int, int] = {}
-    for x in sorted(items, key=lambda x: (not x.runs, x.key)):
-        g, which = x.name
-        if which == MINIMUM:
-            out[x.name] = (g, MINIMUM)
-        else:
-            out[x.name] = (g, count.get(g, 0))
-            count[g] = count.get(g, 0) + 1
-    return out
 
 
 def ratio(a: int, b: Fraction) -> Fill:
