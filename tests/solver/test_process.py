@@ -24,7 +24,7 @@ def asked(limit_s: float | None) -> Reply:
     ("end", "limit_s"),
     [
         pytest.param("sys.exit(1)", 60.0, id="ends by itself"),
-        pytest.param("hang()", 0.1, id="has to be killed"),
+        pytest.param("hang()", 1.5, id="has to be killed"),
     ],
 )
 def test_best_solution_streamed_so_far_outlives_the_process(
