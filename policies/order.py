@@ -149,8 +149,13 @@ class _Judge:
     def _surplus(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
         scene = o.scene
         places = places_of(standing_of(scene), o)
+        promised = nominated_pods(scene)
+        if any(p.key in promised for p in scene.roster[g.key].pending):
+            promised = frozenset()  # of two that were promised a place, shares decide
         by_branch: dict[QueueName, list[Giver]] = {}
         for s in starters(o):
+            if any(p.key in promised for p in s.pods):
+                continue  # others left for it
             queue = scene.snapshot.group(s.group).queue
             _, theirs = scene.tree.apart(g.queue, queue)
             if s.group != g.key and theirs and self._is_out(o, places, s, g):

@@ -178,7 +178,8 @@ class Court:
         if k == 4:
             by_branch: dict[int, list[Piece]] = {}
             for x in starting:
-                if not self._is_own(g, x):
+                kept = not c.nominated.isdisjoint(x.pods) and not self._is_promised(g)
+                if not self._is_own(g, x) and not kept:
                     branch = self._branches(g, x)[1]
                     if not s.is_in_at(branch, x.name, draft.started):
                         by_branch.setdefault(branch, []).append(x)

@@ -147,3 +147,22 @@ def test_namespaces_share_a_queue_by_what_they_use() -> None:
 
     assert by_age == ["a/r", "a/a1", "a/a2", "b/b1", "b/b2"]
     assert fair == ["a/r", "b/b1", "a/a1", "b/b2", "a/a2"]
+
+
+def test_what_was_promised_a_place_keeps_it_against_a_poorer_queue() -> None:
+    def objections(**nominations: str) -> set[object]:
+        s = snapshot(
+            node("n1", 7),
+            queue("rich", due=0),
+            queue("poor", due=0),
+            Members("a", "rich", on=["n1"] * 3, minimum=3),
+            Members("b", "poor", on=["n1"] * 2, minimum=2),
+            Members("g", "poor", cpu=2, waiting=1),
+            Members("h", "rich", waiting=1),
+            nominations=nominations,
+        )
+        return set(against(s, {"h0": "n1"}))
+
+    assert objections() == {(4, "g", ("h",))}
+    assert objections(h0="n1") == set()
+    assert objections(h0="n1", g0="n1") == {(4, "g", ("h",))}
