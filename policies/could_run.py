@@ -56,10 +56,14 @@ class _Company:
         self._there = [
             p
             for p in scene.snapshot.pods
-            if (p.state is PodState.RUNNING or (p.ours and p.state is PodState.PENDING))
-            and not (p.group is not None and given_up(scene, scene.roster[p.group]))
+            if (p.state is PodState.RUNNING and not self._leaves(scene, p))
+            or (p.ours and p.state is PodState.PENDING)
         ]
         self._who: dict[tuple[PodTerm, ...], frozenset[GroupKey | None]] = {}
+
+    @staticmethod
+    def _leaves(scene: Scene, pod: Pod) -> bool:
+        return pod.group is not None and given_up(scene, scene.roster[pod.group])
 
     def met(self, m: Members) -> frozenset[PodKey]:
         return frozenset(

@@ -7,7 +7,7 @@ import pytest
 
 from apportion.models import Queue, Snapshot
 
-from .builders import NOW, Members, budget, node, queue, snapshot, standing
+from .builders import HOST, NOW, Members, budget, node, queue, snapshot, standing, term
 
 
 def demand(world: Snapshot) -> Any:
@@ -122,3 +122,17 @@ def test_a_broken_group_that_could_not_run_past_its_grace_makes_no_demand() -> N
 
     assert of_q(since_s=NOW - 60) == 0
     assert of_q(since_s=NOW - 59) == 3
+
+
+@pytest.mark.parametrize(("rest", "want"), [(1, 1), (0, 0)])
+def test_company_may_come_from_the_missing_members_of_a_broken_group(rest: int, want: int) -> None:
+    """Its running part leaves unless the plan completes it; what could complete it is company."""
+    world = snapshot(
+        node("n1", 9, labels={HOST: "n1"}),
+        queue("q"),
+        queue("other"),
+        Members("broken", "other", on=["n1"], waiting=rest, minimum=2, broken_since_s=1),
+        Members("g", "q", waiting=1, spec={"affinity": (term("broken"),)}),
+    )
+
+    assert demand(world)["q"] == want
