@@ -98,6 +98,46 @@ def _solve(model: Any, request: dict[str, Any], out: IO[bytes]) -> dict[str, Any
     return answer
 
 
+def _relax(model: Any, request: dict[str, Any]) -> dict[str, Any]:
+    """Solve the model with whole numbers let go: values, and what a unit more of each row is worth.
+
+    Rows that hold only under conditions are left out, which relaxes the model further.
+    """
+    from ortools.linear_solver.python import model_builder_helper as engine
+
+    lp = engine.ModelBuilderHelper()
+    infinity = float("inf")
+    for low, high in zip(model.lower, model.upper, strict=True):
+        v = lp.add_var()
+        lp.set_var_lower_bound(v, float(low))
+        lp.set_var_upper_bound(v, float(high))
+    rows = 0
+    for i, bound in enumerate(model.bounds):
+        if i in model.given:
+            continue
+        c = lp.add_linear_constraint()
+        lp.set_constraint_lower_bound(c, float(bound) if model.equal[i] else -infinity)
+        lp.set_constraint_upper_bound(c, float(bound))
+        for t in range(model.starts[i], model.starts[i + 1]):
+            lp.safe_add_term_to_constraint(c, model.vars[t], float(model.coefs[t]))
+        rows += 1
+    lp.set_maximize(True)
+    for v, coef in zip(*request["goal"], strict=True):
+        lp.set_var_objective_coefficient(v, float(coef))
+    solver = engine.ModelSolverHelper("glop")
+    solver.set_time_limit_in_seconds(request["limit_s"])
+    solver.solve(lp)
+    if solver.status() != engine.SolveStatus.OPTIMAL:
+        return {"status": str(solver.status())}
+    return {
+        "status": "OPTIMAL",
+        "value": float(solver.objective_value()),
+        "values": [float(x) for x in solver.variable_values()],
+        "prices": [float(x) for x in solver.dual_values()],
+        "reduced": [float(x) for x in solver.reduced_costs()],
+    }
+
+
 def main() -> None:
     """Serve until the stream ends."""
     source, out = sys.stdin.buffer, sys.stdout.buffer
@@ -115,6 +155,8 @@ def main() -> None:
             model = _build(request["model"])
         elif request["op"] == "solve":
             send(out, _solve(model, request, out))
+        elif request["op"] == "relax":
+            send(out, _relax(request["model"], request))
 
 
 if __name__ == "__main__":

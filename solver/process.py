@@ -17,6 +17,17 @@ from .linear import Goal, Linear
 Floor = tuple[tuple[int, ...], tuple[int, ...], int]
 """Σ coefs · vars ≥ bound, added to one solve."""
 
+
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """The optimum of a model with whole numbers let go."""
+
+    value: float
+    values: tuple[float, ...]
+    reduced: tuple[float, ...]
+    """By variable, what one unit more would change the value by."""
+
+
 GRACE_S = 0.25
 """How far past its limit the process may answer before it is killed."""
 
@@ -166,6 +177,28 @@ class SolverProcess:
         except (ValueError, TypeError, pickle.UnpicklingError) as e:
             return self._gone(f"the solver process talks nonsense: {e}", best)
         return Reply(reply.status, best, reply.bound, reply.detail)
+
+    def relax(self, model: Linear, goal: Goal, limit_s: float) -> Relaxed | None:
+        """Solve the linear relaxation; None where that fails or takes too long."""
+        deadline = time.monotonic() + limit_s
+        try:
+            if not self._is_ready(deadline):
+                return None
+            self._write(
+                {
+                    "op": "relax", "model": model, "goal": (goal.vars, goal.coefs),
+                    "limit_s": limit_s,
+                }
+            )  # fmt: skip
+            message = self._read(deadline + GRACE_S)
+        except (BrokenPipeError, EOFError, OSError, pickle.UnpicklingError):
+            message = None
+        if message is None:
+            self.kill()
+            return None
+        if message.get("status") != "OPTIMAL":
+            return None
+        return Relaxed(message["value"], tuple(message["values"]), tuple(message["reduced"]))
 
     def _gone(self, why: str, best: tuple[int, ...] | None) -> Reply:
         self.kill()

@@ -30,6 +30,12 @@ CYCLES = 30
 """Most cycles of ``--settle`` without a number."""
 
 
+class Trace(StrEnum):
+    """A public list of nodes and pods that can be planned."""
+
+    OPENB = "openb"
+
+
 class Output(StrEnum):
     """What a plan is printed as."""
 
@@ -51,9 +57,9 @@ Examples:
 
 def plan(
     files: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(metavar="FILE...", help="Files and folders; - is standard input."),
-    ],
+    ] = None,
     output: Annotated[
         Output, typer.Option("--output", "-o", help="A page to read, or the plan as data.")
     ] = Output.TABLE,
@@ -75,6 +81,16 @@ def plan(
             help="Repeat cycles until nothing changes for five, at most N. [default: 30]",
         ),
     ] = None,
+    trace: Annotated[
+        Trace | None,
+        typer.Option("--trace", help="Plan a public list, in place of FILE...: all its pods wait."),
+    ] = None,
+    nodes: Annotated[
+        str | None, typer.Option("--nodes", metavar="CSV", help="The nodes of --trace.")
+    ] = None,
+    pods: Annotated[
+        str | None, typer.Option("--pods", metavar="CSV", help="The pods of --trace.")
+    ] = None,
     snapshot_out: Annotated[
         str | None,
         typer.Option(
@@ -91,6 +107,7 @@ def plan(
     FILE... is any mix of Kubernetes objects (YAML or JSON, kind: List too, .gz too), Scenario
     documents and snapshots. Nothing is ever applied to a cluster.
     """
+    lists = _lists(files or [], trace, nodes, pods)
     picked = chosen(config, budget, seed, deterministic, topology_labels)
     reading = asked(scheduler_name, queues_from, now, picked)
     from ...models import Config
@@ -100,12 +117,17 @@ def plan(
         from msgspec.structs import replace
 
         from ...models.snapshot import write
-        from ..inputs import read_case
+        from ..inputs import Case, read_case
         from ..plan_file import save
         from .terminal import progress
 
-        with progress(f"reading {', '.join(files)}"):
-            case = read_case(files, reading, sys.stdin)
+        with progress(f"reading {', '.join(lists or files or ())}"):
+            if lists is None:
+                case = read_case(files or [], reading, sys.stdin)
+            else:
+                from ..openb import read_openb
+
+                case = Case(read_openb(*lists), Config())
         settings = picked.over(case.config)
         if snapshot_out is not None:
             save(snapshot_out, write(case.snapshot))
@@ -114,6 +136,25 @@ def plan(
             made = replace(made, warnings=(*picked.warnings, *made.warnings))
             _print(made, case.snapshot, output)
     return 0
+
+
+def _lists(
+    files: list[str], trace: Trace | None, nodes: str | None, pods: str | None
+) -> tuple[str, str] | None:
+    """Return the files of the trace's nodes and pods; None where no trace is planned."""
+    from ...models import InputError
+
+    if trace is None:
+        if nodes is not None or pods is not None:
+            raise InputError("--nodes and --pods are the lists of a trace; add --trace openb")
+        if not files:
+            raise InputError("there is nothing to plan; name files or folders, or - for input")
+        return None
+    if files:
+        raise InputError(f"--trace {trace.value} stands alone; leave {files[0]} out")
+    if nodes is None or pods is None:
+        raise InputError(f"--trace {trace.value} needs --nodes CSV and --pods CSV")
+    return nodes, pods
 
 
 def solver_for(config: "Config", stack: ExitStack) -> "SolverProcess | None":
