@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from msgspec.structs import replace
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
-from ..models import Config, InputError, QueueShare, TierSettings, Warned
+from ..models import Config, ExpectedPod, InputError, QueueShare, TierSettings, Warned
 from ..models.config import Engine, Evictions, Packing, Within
+from ..models.devices import GPU
 from ..models.quantity import parse
 from .durations import duration_ms
 from .files import Document, documents
@@ -79,11 +80,40 @@ class QueueSettings(Strict):
     namespaces: list[str] | None = None
 
 
+class Expected(Strict):
+    """One kind of pod under ``tiers.mix``."""
+
+    weight: int = Field(ge=1, le=1_000_000)
+    gpu: str | int | float
+    cpu: str | int | float = 0
+    memory: str | int = 0
+
+    def kind(self) -> ExpectedPod:
+        """Return it in canonical units.
+
+        Raises
+        ------
+        ValueError
+            For an amount that cannot be read, or parts beside whole GPUs.
+        """
+        gpu = parse(str(self.gpu), GPU)
+        if not 0 < gpu <= 64_000 or (gpu > 1000 and gpu % 1000):
+            raise ValueError(f"gpu {self.gpu}: write a part of one, such as 0.5, or a whole number")
+        cpu, memory = parse(str(self.cpu), "cpu"), parse(str(self.memory), "memory")
+        return ExpectedPod(self.weight, gpu, cpu, memory)
+
+    @model_validator(mode="after")
+    def _readable(self) -> "Expected":
+        self.kind()
+        return self
+
+
 class Tiers(Strict):
     """``tiers``: how the objective is cut."""
 
     slices: int | None = Field(default=None, ge=1, le=64)
     packing: Packing | None = None
+    mix: list[Expected] | None = Field(default=None, max_length=64)
 
 
 class Settings(Strict):
@@ -127,6 +157,8 @@ class Settings(Strict):
         if self.tiers is not None:
             given = self.tiers.model_dump(exclude_none=True)
             out["tiers"] = {k: v for k, v in given.items() if v is not None}
+            if self.tiers.mix is not None:
+                out["tiers"]["mix"] = tuple(e.kind() for e in self.tiers.mix)
         return {k: v for k, v in out.items() if v is not None}
 
 

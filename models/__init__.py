@@ -3,7 +3,7 @@
 from .amounts import Amounts
 from .blocks import DeviceBlocks
 from .budget import Budget
-from .config import Config, QueueShare, TierSettings
+from .config import Config, ExpectedPod, QueueShare, TierSettings
 from .devices import Device, DeviceShare
 from .errors import ApportionError, BugError, InputError
 from .group import Group
@@ -58,6 +58,7 @@ __all__ = [
     "DeviceRequest",
     "DeviceShare",
     "Eviction",
+    "ExpectedPod",
     "Group",
     "GroupKey",
     "Held",

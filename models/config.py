@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from .value import Value, to_json
 
-Packing = Literal["binpack", "spread", "fragmentation"]
+Packing = Literal["binpack", "spread", "fragmentation", "expected-fragmentation"]
 Evictions = Literal["all", "queue", "none"]
 Engine = Literal["auto", "greedy"]
 Within = Literal["groups", "namespaces", "users"]
@@ -27,13 +27,27 @@ class QueueShare(Value, frozen=True):
     """Namespaces that may use the queue; None: as the Queue object says, else all."""
 
 
+class ExpectedPod(Value, frozen=True):
+    """One kind of pod in a mix that is expected."""
+
+    weight: int
+    """How often it comes, beside the others."""
+    gpu_milli: int
+    """Thousandths of a GPU; below 1000 a part of one device, else whole ones."""
+    cpu_milli: int = 0
+    memory_bytes: int = 0
+
+
 class TierSettings(Value, frozen=True):
     """How the objective is cut into tiers."""
 
     slices: int = 8
     """Slices of fill position that share out what is inside entitlements (1 to 64)."""
     packing: Packing = "binpack"
-    """Whether used nodes are filled first, or load is spread, or large holes are kept."""
+    """Whether used nodes are filled first, or load is spread, or large holes are kept, or what the
+    expected mix of pods can use."""
+    mix: tuple[ExpectedPod, ...] = ()
+    """What is expected; (): as what waits and what came lately."""
 
 
 class Config(Value, frozen=True):

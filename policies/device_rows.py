@@ -18,7 +18,7 @@ MEASURES = ("memory", "cores", "shares")
 
 
 @dataclass
-class _Node:
+class DeviceNode:
     """One node on the board: what stays, what may leave, what may come."""
 
     cls: "NodeClass"
@@ -30,6 +30,9 @@ class _Node:
     units: "list[Unit]"
     on: "list[list[tuple[DeviceShare, Var]]]" = field(default_factory=list)
     """By device, the shares that may be on it and how many are."""
+    given: "list[Var]" = field(default_factory=list)
+    """Where what stands has no place together already: whether anything comes at all."""
+    opened: "list[Var]" = field(default_factory=list)
 
 
 def tell_devices(board: "Board", rule: str) -> None:
@@ -38,9 +41,10 @@ def tell_devices(board: "Board", rule: str) -> None:
         node = _node(board, cls)
         if node is not None:
             _tell(board, rule, node)
+            board.notes["devices", cls.index] = node
 
 
-def _node(board: "Board", cls: "NodeClass") -> _Node | None:
+def _node(board: "Board", cls: "NodeClass") -> DeviceNode | None:
     """Return the node of a class, if shares matter there."""
     scene = board.scene
     node = scene.nodes[cls.nodes[0]]
@@ -56,10 +60,10 @@ def _node(board: "Board", cls: "NodeClass") -> _Node | None:
     if not (shares or (whole and (shared or wide))):
         return None
     state = Devices.of(node, [p for p in here if p.key not in leaving])
-    return _Node(cls, state, shares, whole, units)
+    return DeviceNode(cls, state, shares, whole, units)
 
 
-def _tell(board: "Board", rule: str, n: _Node) -> None:
+def _tell(board: "Board", rule: str, n: DeviceNode) -> None:
     label = n.cls.label
     everything = n.state.copy()
     for u in n.units:
@@ -83,7 +87,8 @@ def _tell(board: "Board", rule: str, n: _Node) -> None:
         if u.sample.spec.share is not None and not u.sample.devices:
             lost = board.lost(u)
             _stay(board, rule, n, u.sample, len(u.pods), lost, ("unit on device", u.index), given)
-    opened = _opened(board, rule, n, given) if _whole_matters(n) else []
+    n.given = given
+    opened = opened_on(board, rule, n) if _whole_matters(n) else []
     if opened:
         _whole(board, rule, n, opened, given)
     for d in range(len(n.on)):
@@ -91,12 +96,12 @@ def _tell(board: "Board", rule: str, n: _Node) -> None:
     _order(board, rule, n, opened)
 
 
-def _whole_matters(n: _Node) -> bool:
+def _whole_matters(n: DeviceNode) -> bool:
     units = any(whole_devices(u.sample) for u in n.units)
     return bool(n.whole or n.state.whole or units)
 
 
-def _bears(n: _Node, share: DeviceShare, d: int) -> bool:
+def _bears(n: DeviceNode, share: DeviceShare, d: int) -> bool:
     device = n.state.node.devices[d]
     return (
         share.bears(device)
@@ -106,7 +111,7 @@ def _bears(n: _Node, share: DeviceShare, d: int) -> bool:
 
 
 def _spread(
-    board: "Board", rule: str, n: _Node, share: DeviceShare, x: "Var", name: tuple[object, ...]
+    board: "Board", rule: str, n: DeviceNode, share: DeviceShare, x: "Var", name: tuple[object, ...]
 ) -> None:
     """Say on which devices the pods of a shape are: Σ over devices = devices of each · pods."""
     top = board.upper(x)
@@ -124,7 +129,7 @@ def _spread(
 def _stay(
     board: "Board",
     rule: str,
-    n: _Node,
+    n: DeviceNode,
     pod: Pod,
     pods: int,
     lost: "Var | None",
@@ -148,14 +153,16 @@ def _stay(
     board.at_most([*terms, *back], -share.devices * pods, rule, n.cls.label, given)
 
 
-def _known(n: _Node, d: int) -> "list[Unit]":
+def _known(n: DeviceNode, d: int) -> "list[Unit]":
     """Return the units that say that they are on the device."""
     return [u for u in n.units if d in u.sample.devices]
 
 
-def _opened(board: "Board", rule: str, n: _Node, given: "list[Var]") -> "list[Var]":
+def opened_on(board: "Board", rule: str, n: DeviceNode) -> "list[Var]":
     """Return, by device, a 0-1 variable that is 1 where any share is on it."""
-    out = []
+    if n.opened:
+        return n.opened
+    out = n.opened
     for d in range(len(n.on)):
         flag = board.integer(int(n.state.shares[d] > 0), 1, ("device in use", n.cls.index, d)).var
         for _, y in n.on[d]:
@@ -166,12 +173,14 @@ def _opened(board: "Board", rule: str, n: _Node, given: "list[Var]") -> "list[Va
                 board.at_most([(-k, flag), (-1, board.lost(u))], -k, rule, n.cls.label)
             else:
                 # Whole devices in use: a share comes once they are left.
-                board.at_most([(k, flag), (-1, board.lost(u))], 0, rule, n.cls.label, given)
+                board.at_most([(k, flag), (-1, board.lost(u))], 0, rule, n.cls.label, n.given)
         out.append(flag)
     return out
 
 
-def _whole(board: "Board", rule: str, n: _Node, opened: "list[Var]", given: "list[Var]") -> None:
+def _whole(
+    board: "Board", rule: str, n: DeviceNode, opened: "list[Var]", given: "list[Var]"
+) -> None:
     """Whole devices and devices in use by shares are no more than there are."""
     there = sum(d.healthy for d in n.state.node.devices)
     terms: list[Term] = [(1, f) for f in opened]
@@ -185,7 +194,12 @@ def _whole(board: "Board", rule: str, n: _Node, opened: "list[Var]", given: "lis
     board.at_most(terms, there - standing, rule, f"{n.cls.label} devices", given)
 
 
-def _room(board: "Board", rule: str, n: _Node, d: int, given: "list[Var]") -> None:
+def milli_of(share: DeviceShare, device: Device) -> int:
+    """Return what the share takes of the device's memory, in thousandths, rounded down."""
+    return 1000 * size_of(share, device)[0] // max(1, room_of(device)[0])
+
+
+def _room(board: "Board", rule: str, n: DeviceNode, d: int, given: "list[Var]") -> None:
     """On each device Σ of shares ≤ what is left on it and what is freed."""
     device = n.state.node.devices[d]
     if not n.on[d]:
@@ -214,7 +228,7 @@ def _room(board: "Board", rule: str, n: _Node, d: int, given: "list[Var]") -> No
         )
 
 
-def _order(board: "Board", rule: str, n: _Node, opened: "list[Var]") -> None:
+def _order(board: "Board", rule: str, n: DeviceNode, opened: "list[Var]") -> None:
     """Order equal devices on which nothing stands: the fuller one comes first."""
     for a, b in zip(range(len(n.on)), range(1, len(n.on)), strict=False):
         if not (_idle(n, a) and _idle(n, b) and _alike(n, a, b)):
@@ -231,11 +245,11 @@ def _weight(share: DeviceShare, device: Device) -> int:
     return max(1, size_of(share, device)[0] // (max(1, device.memory_mib) * 1000))
 
 
-def _idle(n: _Node, d: int) -> bool:
+def _idle(n: DeviceNode, d: int) -> bool:
     return not n.state.shares[d] and not n.state.taken[d] and not _known(n, d)
 
 
-def _alike(n: _Node, a: int, b: int) -> bool:
+def _alike(n: DeviceNode, a: int, b: int) -> bool:
     x, y = n.state.node.devices[a], n.state.node.devices[b]
     same = (x.memory_mib, x.slots, x.healthy) == (y.memory_mib, y.slots, y.healthy)
     return same and [s for s, _ in n.on[a]] == [s for s, _ in n.on[b]]

@@ -6,6 +6,7 @@ from ..models import Config
 from .api import Objective
 from .closeness import Closeness
 from .eviction_cost import ByPriority, GangsBroken, LostWork, Returning, Youngest
+from .expected_fragmentation import ExpectedFragmentation
 from .fairness import work_tiers
 from .placement import Binpack, LargeHoles, MemberOrder, Seniority, Spread, Stability, Waiting
 from .wishes import Wishes
@@ -21,6 +22,7 @@ PACKING: dict[str, Any] = {
     "binpack": Binpack(),
     "spread": Spread(),
     "fragmentation": LargeHoles(),
+    "expected-fragmentation": ExpectedFragmentation(),
 }
 
 

@@ -148,7 +148,9 @@ def _lists(
         if nodes is not None or pods is not None:
             raise InputError("--nodes and --pods are the lists of a trace; add --trace openb")
         if not files:
-            raise InputError("there is nothing to plan; name files or folders, or - for input")
+            raise InputError(
+                "there is nothing to plan: FILE... is missing; name files, folders or -"
+            )
         return None
     if files:
         raise InputError(f"--trace {trace.value} stands alone; leave {files[0]} out")
