@@ -144,8 +144,11 @@ class _Compiler:
 
     @staticmethod
     def _unclaimed(classes: Sequence[NodeClass], units: Sequence[Unit]) -> list[list[int]]:
-        """Return the room of one node of each class that needs no right, given-up work gone."""
-        room = [list(c.room) for c in classes]
+        """Return the room of one node of each class that needs no right, given-up work gone.
+
+        What is missing on a node is for victims to make up, whoever has a right to them.
+        """
+        room = [[max(0, r) for r in c.room] for c in classes]
         of = {i: c.index for c in classes for i in c.nodes}
         for u in units:
             if u.victim.given_up and u.node in of:

@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from apportion.models import Config, HostPort, Pod, PodTerm, TierSettings
+from apportion.policies.parts import NOBODY
 from oracle.build import Members, budget, cores, foreign, node, only, queue, snapshot
 
 from .parts import Model, model_of
@@ -226,3 +227,23 @@ def test_size_in_devices_keeps_shapes_apart() -> None:
 
     assert len(model.board.shapes) == 2
     assert cores(1, 1) != cores(1)
+
+
+def test_room_that_nobody_claims_is_not_less_than_none_on_an_overfull_node() -> None:
+    """The node runs seven cores of its six; what a lost gang leaves is anybody's."""
+    world = snapshot(
+        node("n1", 6),
+        queue("a"),
+        queue("b"),
+        Members("v", "a", cpu=3, on=["n1"] * 2, minimum=0),
+        Members("lost", "a", on=["n1"], minimum=4, broken_since_s=1),
+        Members("one", "a", waiting=1, priority=2),
+        Members("two", "b", waiting=1),
+    )
+
+    model = model_of(world)
+    pool = next(s for s in model.board.shapes if s.claimant is NOBODY)
+
+    assert [(cls.name, model.board.upper(var)) for cls, var in model.board.cells(pool)] == [
+        ("n1", 1)
+    ]
