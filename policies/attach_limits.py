@@ -127,6 +127,8 @@ class AttachLimits:
         """By shared claim, whether somebody who starts or may leave uses it there."""
         fixed = attached(stay)[driver]
         held = {c for p in stay for d, c in shared_claims(p) if d == driver}
+        if not any(v.driver == driver for s, _ in board.on(cls) for v in s.sample.spec.volumes):
+            return
         for s, var in board.on(cls):
             n = own_volumes(s.sample)[driver]
             if n:
@@ -135,8 +137,6 @@ class AttachLimits:
                 if d == driver and claim not in held:
                     here = board.present(s, "class", cls.index, [var])
                     users.setdefault(claim, []).append((1, here))
-        if not terms and not users:
-            return
         for u in board.units_on(cls):
             n = own_volumes(u.sample)[driver]
             if n:

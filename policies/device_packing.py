@@ -1,7 +1,7 @@
 """Shares on the devices of one node: does an assignment exist, and which? Exact while small.
 
 Each device has room in three measures: memory, cores, and how many shares it takes. A share sits on
-its number of distinct devices; whole devices are those that no share uses.
+its number of distinct devices; whole devices are healthy ones that no share uses.
 """
 
 from collections.abc import Iterable, Sequence
@@ -177,7 +177,7 @@ class Devices:
         opened = there = 0
         for d, n, t in zip(self.node.devices, self.shares, self.taken, strict=True):
             there += d.healthy
-            opened += n > 0
+            opened += n > 0 and d.healthy
             if n and t:
                 return -1
         return there - opened - self.whole
@@ -245,7 +245,7 @@ class _Search:
         return out
 
     def run(self, where: Sequence[int], fewest: bool) -> dict[int, tuple[int, ...]] | None:
-        opened = sum(1 for u in self.users if u)
+        opened = sum(1 for u, d in zip(self.users, self.devices, strict=True) if u and d.healthy)
         mixed = any(u and t for u, t in zip(self.users, self.taken, strict=True))
         if opened > self.most_open or mixed:
             return None

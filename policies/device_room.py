@@ -43,5 +43,16 @@ def sharing_nodes(scene: "Scene") -> set[int]:
     out = {i for p, i in (*scene.holders, *scene.reserved) if p.spec.share is not None}
     for p in waiting.values():
         out |= {int(i) for i in np.flatnonzero(scene.mask(p))}
-    wide = (scene.room_now - scene.allocatable) > 0
-    return out | {int(i) for i in np.flatnonzero(wide.any(axis=1)) if scene.nodes[i].devices}
+    return out | promising_nodes(scene)
+
+
+def promising_nodes(scene: "Scene") -> set[int]:
+    """Return the nodes where more whole devices can be charged than are there and healthy."""
+    column = scene.ledger.column.get(GPU)
+    if column is None:
+        return set()
+    return {
+        i
+        for i, n in enumerate(scene.nodes)
+        if n.devices and scene.offered[i][column] > 1000 * sum(d.healthy for d in n.devices)
+    }

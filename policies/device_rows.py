@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..models import Device, DeviceShare, Pod
 from .device_packing import Devices, Room, fits, room_of, size_of, uses_devices, whole_devices
+from .device_room import promising_nodes
 
 if TYPE_CHECKING:
     from .board import Board, NodeClass, Shape, Term, Unit, Var
@@ -37,15 +38,16 @@ class DeviceNode:
 
 def tell_devices(board: "Board", rule: str) -> None:
     """Add the rows of every class where devices are shared."""
+    promising = promising_nodes(board.scene)
     for cls in board.classes:
-        node = _node(board, cls)
+        node = _node(board, cls, cls.nodes[0] in promising)
         if node is not None:
             _tell(board, rule, node)
             board.notes["devices", cls.index] = node
 
 
-def _node(board: "Board", cls: "NodeClass") -> DeviceNode | None:
-    """Return the node of a class, if shares matter there."""
+def _node(board: "Board", cls: "NodeClass", promising: bool) -> DeviceNode | None:
+    """Return the node of a class, if shares matter there, or its room says too little."""
     scene = board.scene
     node = scene.nodes[cls.nodes[0]]
     if not node.devices:
@@ -56,8 +58,7 @@ def _node(board: "Board", cls: "NodeClass") -> DeviceNode | None:
     leaving = {p.key for u in units for p in u.pods}
     here = [p for p, i in board.world.present if i == cls.nodes[0] and uses_devices(p)]
     shared = any(p.spec.share is not None for p in here)
-    wide = bool((scene.room_now[cls.nodes[0]] > scene.allocatable[cls.nodes[0]]).any())
-    if not (shares or (whole and (shared or wide))):
+    if not (shares or (whole and (shared or promising))):
         return None
     state = Devices.of(node, [p for p in here if p.key not in leaving])
     return DeviceNode(cls, state, shares, whole, units)
@@ -182,8 +183,9 @@ def _whole(
     board: "Board", rule: str, n: DeviceNode, opened: "list[Var]", given: "list[Var]"
 ) -> None:
     """Whole devices and devices in use by shares are no more than there are."""
-    there = sum(d.healthy for d in n.state.node.devices)
-    terms: list[Term] = [(1, f) for f in opened]
+    healthy = [d.healthy for d in n.state.node.devices]
+    there = sum(healthy)
+    terms: list[Term] = [(1, f) for f, well in zip(opened, healthy, strict=True) if well]
     terms += n.whole
     standing = n.state.whole
     for u in n.units:

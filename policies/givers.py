@@ -1,7 +1,8 @@
 """Givers: what may give way to a group, of what starts in a plan and of what runs."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..models import GroupKey, Pod, PodKey
@@ -73,6 +74,26 @@ def elastic_starts(outcome: Outcome, key: GroupKey) -> tuple[tuple[Pod, ...], Ma
     of_kind = {_alike(scene, p): p for p in elastic}
     others = [p for p in ranked if _alike(scene, p) in of_kind]
     return elastic, {p.key: of_kind[_alike(scene, p)] for p in others}
+
+
+def focused(pool: Sequence[Giver], focus: AbstractSet[PodKey]) -> Sequence[Giver]:
+    """Return the pool with those of these pods in front, in the stead of equal ones."""
+    if focus.isdisjoint(p.key for g in pool for p in g.pods):
+        return pool
+    first = {
+        g.stands_for.key: g.pods[0]
+        for g in pool
+        if g.stands_for is not None and g.pods[0].key in focus and g.stands_for.key not in focus
+    }
+    out: list[Giver] = []
+    for g in pool:
+        pod = g.pods[0]
+        if len(g.pods) == 1 and pod.key in first:
+            g = replace(g, stands_for=first[pod.key])
+        elif g.stands_for is not None and first.get(g.stands_for.key) is pod:
+            g = replace(g, stands_for=None)
+        out.append(g)
+    return sorted(out, key=lambda g: focus.isdisjoint(p.key for p in g.pods))
 
 
 def _alike(scene: Scene, p: Pod) -> object:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..models import GroupKey
+from ..models import GroupKey, PodKey
 from .givers import Giver
 from .outcome import Outcome
 
@@ -27,6 +27,8 @@ class Objection:
     group: GroupKey
     gives_way: tuple[Giver, ...]
     leads_to: Outcome
+    starts: frozenset[PodKey] = frozenset()
+    """What the group starts more in the plan that it leads to."""
 
     def __str__(self) -> str:
         who = ", ".join(map(str, self.gives_way)) or "nobody"

@@ -6,12 +6,13 @@ only if the plan it leads to stands against objections of items below its own.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
-from ..models import Group, Pod, PodSpec, QueueName
+from ..models import Group, Pod, PodKey, PodSpec, QueueName
 from .evictable import given_up, victim_priority
 from .exchange import exchange
-from .givers import Giver, elastic_starts, starters, takeable
+from .givers import Giver, elastic_starts, focused, starters, takeable
 from .items import nominated_pods, party_of
 from .members import Standing
 from .needless import needless
@@ -51,7 +52,10 @@ class _Judge:
 
     # Who objects
 
-    def of_item(self, outcome: Outcome, item: int) -> Iterator[Objection]:
+    def of_item(
+        self, outcome: Outcome, item: int, focus: frozenset[PodKey] = frozenset()
+    ) -> Iterator[Objection]:
+        """Yield objections of an item; those in focus give way first, where that makes sense."""
         rules: dict[int, Callable[[Outcome, Group], Iterable[tuple[Sequence[Giver], bool]]]] = {
             1: self._broken, 2: self._dues, 3: self._priority, 4: self._surplus, 5: self._age,
             6: self._elastic, 7: self._idle,
@@ -62,7 +66,7 @@ class _Judge:
                 continue
             if self._patience.is_over:
                 return
-            yield from self._objections(outcome, item, group, rules[item])
+            yield from self._objections(outcome, item, group, rules[item], focus)
 
     def _objections(
         self,
@@ -70,6 +74,7 @@ class _Judge:
         item: int,
         group: Group,
         pools: Callable[[Outcome, Group], Iterable[tuple[Sequence[Giver], bool]]],
+        focus: frozenset[PodKey],
     ) -> Iterator[Objection]:
         for pool, exactly in pools(outcome, group):
             if not self._patience.spend():
@@ -80,14 +85,15 @@ class _Judge:
                 tried = exchange(outcome, group.key, pool)
                 result = None if tried is None else (tuple(pool), tried)
             else:
-                result = smallest(outcome, group.key, pool)
+                result = smallest(outcome, group.key, focused(pool, focus))
             if result is None:
                 continue
             gives_way, after = result
             if (item == 7) == (not gives_way) and self._holds(
                 item, outcome, after, group, gives_way
             ):
-                yield Objection(item, group.key, gives_way, after)
+                starts = frozenset(p.key for p in after.started[group.key])
+                yield Objection(item, group.key, gives_way, after, starts - outcome.places.keys())
                 if item == 7 or not exactly:
                     break
 
@@ -116,10 +122,8 @@ class _Judge:
         places = places_of(standing_of(scene), o)
         new_out = [
             s
-            for s in starters(o)
-            if s.group != g.key
-            and scene.snapshot.group(s.group).queue != g.queue
-            and self._is_out(o, places, s, g)
+            for s in self._starting_out(o, places, g)
+            if scene.snapshot.group(s.group).queue != g.queue
         ]
         own = [
             s
@@ -153,12 +157,11 @@ class _Judge:
         if any(p.key in promised for p in scene.roster[g.key].pending):
             promised = frozenset()  # of two that were promised a place, shares decide
         by_branch: dict[QueueName, list[Giver]] = {}
-        for s in starters(o):
+        for s in self._starting_out(o, places, g):
             if any(p.key in promised for p in s.pods):
                 continue  # others left for it
-            queue = scene.snapshot.group(s.group).queue
-            _, theirs = scene.tree.apart(g.queue, queue)
-            if s.group != g.key and theirs and self._is_out(o, places, s, g):
+            _, theirs = scene.tree.apart(g.queue, scene.snapshot.group(s.group).queue)
+            if theirs:
                 by_branch.setdefault(theirs[-1], []).append(s)
         for _, pool in sorted(by_branch.items()):
             ranked = self._ranked(o, pool)
@@ -252,6 +255,18 @@ class _Judge:
             return all(places.of(i).is_out_at(theirs[-1]) for i in items)
         return places.of_pod(s.judged.key).is_out_at(theirs[-1])
 
+    def _starting_out(self, o: Outcome, places: Places, g: Group) -> list[Giver]:
+        """Return what starts and is out, and elastic pods that are equal to one that is out."""
+        every = [s for s in starters(o) if s.group != g.key]
+        out = [s for s in every if self._is_out(o, places, s, g)]
+        last = {s.pods[0].key for s in out if s.way == "starting elastic" and s.stands_for is None}
+        for s in every:
+            if s.way == "starting elastic" and s not in out:
+                equal = elastic_starts(o, s.group)[1].get(s.pods[0].key)
+                if equal is not None and equal.key in last:
+                    out.append(replace(s, stands_for=equal))
+        return out
+
     @staticmethod
     def _is_poorer(before: Outcome, after: Outcome, g: Group, gives_way: Sequence[Giver]) -> bool:
         scene = before.scene
@@ -294,9 +309,9 @@ class _Judge:
     def stands(self, o: Objection) -> bool:
         """Say whether no earlier item rightly objects to what the objection starts."""
         for item in range(1, o.item):
-            for against in self.of_item(o.leads_to, item):
-                hits = any(s.group == o.group and s.starts for s in against.gives_way)
-                if hits and self.stands(against):
+            for against in self.of_item(o.leads_to, item, o.starts):
+                gone = {p.key for s in against.gives_way if s.starts for p in s.pods}
+                if o.starts <= gone and self.stands(against):
                     return False
         return True
 

@@ -111,9 +111,14 @@ class Scene:
         return {}
 
     @cached_property
+    def offered(self) -> Matrix:
+        """What may be charged on each node at most, one row a node."""
+        return self.allocatable + leeway(self.snapshot, self.ledger)
+
+    @cached_property
     def room_now(self) -> Matrix:
         """What is free at this moment, one row a node; may be negative."""
-        room = self.allocatable + leeway(self.snapshot, self.ledger)
+        room = self.offered.copy()
         for p, i in (*self.holders, *self.reserved):
             room[i] = room[i] - self.row(p)
         return room

@@ -14,15 +14,17 @@ from apportion.models import (
     Pod,
     PodSpec,
     Snapshot,
-    snapshot_of,
 )  # fmt: skip
 from oracle.worlds import CPU, GPU, Size, world
 
 
 def cell_world(seed: int, size: Size) -> Snapshot:
     """Return the world of this seed with cells: policies of all kinds, running pods well inside."""
-    base = world(seed, size)
-    rng = Random(f"cells {seed} {size}")
+    return with_cells(world(seed, size), Random(f"cells {seed} {size}"))
+
+
+def with_cells(base: Snapshot, rng: Random) -> Snapshot:
+    """Return the cluster with cells: policies of all kinds, running pods well inside."""
     nodes = [_with_cells(rng, n) for n in base.nodes]
     specs: dict[int, PodSpec] = {}
     pods = []
@@ -38,15 +40,7 @@ def cell_world(seed: int, size: Size) -> Snapshot:
             nodes[k] = replace(node, numa=None)
         else:
             settled |= laid
-    return snapshot_of(
-        taken_at_s=base.taken_at_s,
-        nodes=tuple(nodes),
-        queues=base.queues,
-        groups=base.groups,
-        pods=tuple(settled.get(p.key, p) for p in pods),
-        budgets=base.budgets,
-        nominations=base.nominations,
-    )
+    return replace(base, nodes=tuple(nodes), pods=tuple(settled.get(p.key, p) for p in pods))
 
 
 def _with_cells(rng: Random, node: Node) -> Node:
@@ -55,7 +49,8 @@ def _with_cells(rng: Random, node: Node) -> Node:
     policy = rng.choice(("single-numa-node",) * 4 + ("restricted",) * 3 + ("best-effort", "none"))
     n = rng.choice((1, 2, 2, 2, 2, 3)) if policy == "single-numa-node" else 2
     parts: list[dict[str, int]] = [{} for _ in range(n)]
-    for r in (CPU, GPU):
+    slices = sorted(r for r in node.allocatable if r.startswith("nvidia.com/mig-"))
+    for r in (CPU, GPU, *slices):
         for _ in range(node.allocatable[r] // 1000):
             at = rng.randrange(n)
             parts[at][r] = parts[at].get(r, 0) + 1000
@@ -68,6 +63,9 @@ def _aligned(rng: Random, spec: PodSpec) -> PodSpec:
     if not spec.requests or rng.random() < 0.2:
         return spec
     asks = {r: a for r, a in spec.requests.items() if r == GPU or rng.random() < 0.9}
+    if spec.share is not None:
+        asks.pop(GPU, None)
+    asks.pop("memory", None)
     return replace(spec, aligned=(AlignedAsk(Amounts(asks)),) if asks else ())
 
 

@@ -26,8 +26,11 @@ ROOT, MEMORY = "dev.example.com/root", "dev.example.com/{}/card/memory"
 
 def claiming(seed: int, size: Size) -> Snapshot:
     """Return the world of this seed with devices and claims."""
-    rng = Random(f"claiming {size} {seed}")
-    base = world(seed, size)
+    return with_claims(world(seed, size), Random(f"claiming {size} {seed}"))
+
+
+def with_claims(base: Snapshot, rng: Random) -> Snapshot:
+    """Return the cluster with devices and claims."""
     nodes: dict[str, Node] = {n.name: _with_devices(rng, n) for n in base.nodes}
     claims = {key: Claim("a", key[2:], _spec(rng)) for key in ("a/s1", "a/s2")}
     free: dict[str, list[PoolDevice]] = {
@@ -36,8 +39,10 @@ def claiming(seed: int, size: Size) -> Snapshot:
     specs: dict[str, tuple[PodClaim, ...]] = {}
     pods = []
     for p in base.pods:
-        p = _with_claims(rng, p, specs)
-        if p.holds:
+        p = _pod(rng, p, specs)
+        if p.holds and p.node not in nodes:
+            p = replace(p, spec=replace(p.spec, claims=()))
+        elif p.holds:
             p = _holding(p, nodes, free, claims)
         pods.append(p)
     return replace(
@@ -83,7 +88,7 @@ def _spec(rng: Random) -> ClaimSpec:
     return ClaimSpec(requests)
 
 
-def _with_claims(rng: Random, pod: Pod, specs: dict[str, tuple[PodClaim, ...]]) -> Pod:
+def _pod(rng: Random, pod: Pod, specs: dict[str, tuple[PodClaim, ...]]) -> Pod:
     """Pods of one group mostly claim the same, so that some stay interchangeable."""
     name = str(pod.group)
     if name not in specs or rng.random() < 0.2:

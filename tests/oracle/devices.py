@@ -78,7 +78,7 @@ def can_be_on(node: Node, pods: Iterable[Pod]) -> bool:
 
     def place(k: int) -> bool:
         used = {d for d, some in enumerate(on) if some}
-        if len(used) + whole > healthy or used & held:
+        if sum(node.devices[d].healthy for d in used) + whole > healthy or used & held:
             return False
         if k == len(loose):
             return True

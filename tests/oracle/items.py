@@ -25,7 +25,7 @@ MINIMUM = -1
 
 Name = tuple[int, int]
 """Group, and the pod of an elastic member or MINIMUM."""
-Key = tuple[int, int, int, int, int, str, tuple[bool, int, int, str, str]]
+Key = tuple[int, int, int, int, int, str, int, tuple[bool, int, int, str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,7 @@ def _item(c: Cluster, g: int, which: int, pods: tuple[int, ...]) -> Item:
         0 if which == MINIMUM else 1,
         group.created_s,
         group.key,
+        0 if runs else 1,
         c.rank(pods[0]),
     )
     return Item(g, (g, which), pods, runs, holds, size, c.asked(size), key)

@@ -15,7 +15,6 @@ from apportion.models import (
     Subgroup,
     Topology,
     TopologyRequest,
-    snapshot_of,
 )
 from oracle.worlds import Size, world
 
@@ -24,23 +23,19 @@ NET = "net"
 
 def leveled(seed: int, size: Size) -> Snapshot:
     """Return the world of this seed, with more nodes, levels over them, and requests."""
-    rng = Random(f"levels {size} {seed}")
-    base = world(seed, size)
+    return with_levels(world(seed, size), Random(f"levels {size} {seed}"))
+
+
+def with_levels(base: Snapshot, rng: Random) -> Snapshot:
+    """Return the cluster with more nodes, levels over them, and requests."""
     nodes = [*base.nodes, *(_twin(rng, base.nodes[0], i) for i in range(rng.choice((0, 1, 1))))]
     topology = _topology(rng, nodes)
     groups = []
     pods = list(base.pods)
     for g in base.groups:
         groups.append(_asking(rng, g, pods))
-    return snapshot_of(
-        taken_at_s=base.taken_at_s,
-        nodes=nodes,
-        queues=base.queues,
-        groups=groups,
-        pods=pods,
-        budgets=base.budgets,
-        nominations=base.nominations,
-        topologies=[topology],
+    return replace(
+        base, nodes=tuple(nodes), groups=tuple(groups), pods=tuple(pods), topologies=(topology,)
     )
 
 

@@ -17,10 +17,14 @@ SIZES = (10, 30, 40, 50, 70, 100, 150)
 def sharing(seed: int, size: Size) -> Snapshot:
     """Return a world with shares; equal seeds give equal worlds."""
     rng = Random(f"shares {seed}")
-    base = _with_devices(seed, size)
+    return with_shares(_with_devices(seed, size), rng)
+
+
+def with_shares(base: Snapshot, rng: Random) -> Snapshot:
+    """Return the cluster with devices one by one, and shares of them."""
     by_memory = rng.random() < 0.4
     nodes = tuple(_node(n, by_memory, rng) for n in base.nodes)
-    least = min(d.memory_mib for n in nodes for d in n.devices)
+    least = min((d.memory_mib for n in nodes for d in n.devices), default=100)
     specs: dict[PodSpec, PodSpec] = {}
     pods: list[Pod] = []
     for p in base.pods:
@@ -29,8 +33,8 @@ def sharing(seed: int, size: Size) -> Snapshot:
         pods.append(replace(p, spec=specs[p.spec]))
     of: dict[str, Node] = {n.name: n for n in nodes}
     for k, p in enumerate(pods):
-        if p.holds and rng.random() < 0.6:
-            pods[k] = _on_devices(p, of[p.node or ""], [q for q in pods if q.node == p.node], rng)
+        if p.holds and p.node in of and rng.random() < 0.6:
+            pods[k] = _on_devices(p, of[p.node], [q for q in pods if q.node == p.node], rng)
     return replace(base, nodes=nodes, pods=tuple(pods))
 
 

@@ -22,12 +22,15 @@ ZONE = "zone"
 
 def stored(seed: int, size: Size) -> Snapshot:
     """Return the world of this seed with volumes."""
-    rng = Random(f"stored {size} {seed}")
-    base = world(seed, size)
+    return with_volumes(world(seed, size), Random(f"stored {size} {seed}"))
+
+
+def with_volumes(base: Snapshot, rng: Random) -> Snapshot:
+    """Return the cluster with volumes."""
     shared = {name: _sharing(rng, name) for name in ("a/c1", "b/c2", "a/c3")}
     nodes = tuple(_with_driver(rng, n) for n in base.nodes)
     specs: dict[str, tuple[Volume, ...]] = {}
-    pods = tuple(_with_volumes(rng, p, shared, specs) for p in base.pods)
+    pods = tuple(_pod(rng, p, shared, specs) for p in base.pods)
     return replace(base, nodes=nodes, pods=pods, quotas=tuple(_quotas(rng)))
 
 
@@ -53,7 +56,7 @@ def _sharing(rng: Random, name: str) -> Volume:
     return Volume(name, driver=driver, sharing=kind)  # type: ignore[arg-type]
 
 
-def _with_volumes(
+def _pod(
     rng: Random, pod: Pod, shared: dict[str, Volume], specs: dict[str, tuple[Volume, ...]]
 ) -> Pod:
     """Pods of one group mostly have the same volumes, so that some stay interchangeable."""

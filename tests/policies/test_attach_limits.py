@@ -75,6 +75,25 @@ def test_a_node_above_its_limit_keeps_what_runs() -> None:
     assert refuses(LIMITS, after(there, "h0@n1"))
 
 
+def test_nobody_joins_a_claim_where_more_is_attached_than_may_be(solve: Solve) -> None:
+    """What the newcomer shares is attached already, but the node is above its limit."""
+    there = snapshot(
+        limited("n1", 1),
+        limited("n2", 1),
+        queue("q"),
+        foreign("f", 1, "n1", volumes=(SHARED,)),
+        Members("old", "q", on=["n1", "n2"], spec={"volumes": (OWN, OWN)}),
+        Members("g", "q", waiting=1, may_preempt=False, spec={"volumes": (SHARED,)}),
+        Members("high", "q", waiting=1, priority=1, cpu=9),
+    )
+
+    plan = solve(there)
+
+    assert refuses(LIMITS, after(there, "g0@n1"), "node n1", "3 volumes")
+    assert (placed(plan), evicted(plan)) == ({"high0": "n2"}, {"old1"})
+    assert plan.solver.engine == "exact"
+
+
 def test_the_plan_fills_each_node_up_to_its_limit(solve: Solve) -> None:
     spec = {"volumes": (OWN,)}
     there = snapshot(

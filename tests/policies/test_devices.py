@@ -124,6 +124,20 @@ def test_a_share_on_two_devices_needs_two() -> None:
     assert refuses(RULE, after(world(cards("n", 1), pair), "p0@n"), "node n", "1 of its devices")
 
 
+def test_a_broken_device_is_no_room(solve: Solve) -> None:
+    """Also where the node offers it still, and where the share on it is all that runs."""
+    broken = cards("n", 2, devices=(Device(100), Device(100, healthy=False)))
+    there = at(share("r", 40, on=["n"]), 1)
+    one, whole = share("a", 100, waiting=1), Members("w", "q", gpus=1, minimum=1, waiting=2)
+
+    assert accepts(RULE, after(world(broken, there, one), "a0@n"))
+    assert refuses(RULE, after(world(broken, whole), "w0@n w1@n"))
+    assert refuses(RULE, after(world(broken, there, one, whole), "a0@n w0@n"))
+    for w, starts in ((world(broken, there, one), 1), (world(broken, whole), 1)):
+        made = solve(w)
+        assert (made.solver.engine, len(made.binds)) == ("exact", starts)
+
+
 def test_cores_and_slots_are_bounded_too() -> None:
     def hami(name: str, cores: int, **more: Any) -> Members:
         made = share(name, 10, **more)

@@ -8,6 +8,7 @@ from apportion.models import Config, QueueName, QueueShare, Snapshot
 from apportion.policies.places import places_of
 from apportion.policies.ranks import ranks_of
 from apportion.policies.standing import standing_of
+from oracle.report import Report
 
 from .builders import GPU, NOW, Members, after, node, queue, snapshot, standing
 
@@ -81,6 +82,18 @@ def test_what_was_nominated_ranks_as_running() -> None:
 
     assert order(plain) == ["old", "a", "b"]
     assert order(promised) == ["b", "old", "a"]
+
+
+def test_of_one_group_what_runs_comes_before_what_was_nominated() -> None:
+    g = Members("g", "q", on=["n1", "n1"], waiting=1)
+    world = snapshot(node("n1", 9), queue("q"), g, nominations={"g2": "n1"})
+
+    ranked = ranks_of(standing(world))[QueueName("q")]
+
+    assert [i.pods[0].name for i, _ in ranked] == ["g0", "g1", "g2"]
+    assert [name for name, _, _ in Report(world, Config()).row("q", frozenset({"x/g2"}))] == [
+        "x/g", "x/g1", "x/g2"
+    ]  # fmt: skip
 
 
 def test_a_broken_group_has_two_places_until_it_is_completed() -> None:

@@ -1,10 +1,12 @@
 """Reduce a cluster to what still shows a fault: leave out object after object while it does."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
-from apportion.models import Snapshot, snapshot_of
+from msgspec.structs import replace
 
-TRIES = 300
+from apportion.models import Group, Node, Pod, PodKey, Snapshot
+
+TRIES = 400
 """A fault is shown late rather than never; what is left then is small enough to read."""
 
 
@@ -42,11 +44,53 @@ def _smaller(s: Snapshot) -> Iterator[Snapshot]:
         yield _without(s, {(b.namespace, b.name)})
     for k, _ in s.nominations:
         yield _without(s, {("nomination", k)})
+    yield from _plainer(s)
+
+
+def _plainer(s: Snapshot) -> Iterator[Snapshot]:
+    """Give the snapshot with one thing less that an object asks for or has."""
+    for q in s.quotas:
+        yield replace(s, quotas=tuple(x for x in s.quotas if x != q))
+    named = {c.claim for p in s.pods for c in p.spec.claims}
+    for claim in s.claims:
+        if claim.key not in named:
+            yield replace(s, claims=tuple(x for x in s.claims if x != claim))
+    if s.topologies and not any(g.topology or g.subgroups for g in s.groups):
+        yield replace(s, topologies=())
+    for g in s.groups:
+        if g.topology is not None:
+            yield _with_group(s, replace(g, topology=None))
+        if g.subgroups:
+            free = {p.key: replace(p, subgroups=()) for p in s.pods if p.group == g.key}
+            yield _with_pods(_with_group(s, replace(g, subgroups=())), free)
+    for n in s.nodes:
+        if n.numa is not None:
+            yield _with_node(s, replace(n, numa=None))
+    bare: dict[str, object] = {"volumes": (), "aligned": (), "spread": (), "affinity": (),
+                               "anti_affinity": (), "host_ports": ()}  # fmt: skip
+    for spec in dict.fromkeys(p.spec for p in s.pods):
+        less = [replace(spec, **{k: v}) for k, v in bare.items() if getattr(spec, k) != v]
+        if not any(p.holds for p in s.pods if p.spec == spec):
+            less += [replace(spec, claims=())] if spec.claims else []
+        for plain in less:
+            yield _with_pods(s, {p.key: replace(p, spec=plain) for p in s.pods if p.spec == spec})
+
+
+def _with_group(s: Snapshot, group: Group) -> Snapshot:
+    return replace(s, groups=tuple(group if g.key == group.key else g for g in s.groups))
+
+
+def _with_node(s: Snapshot, node: Node) -> Snapshot:
+    return replace(s, nodes=tuple(node if n.name == node.name else n for n in s.nodes))
+
+
+def _with_pods(s: Snapshot, pods: Mapping[PodKey, Pod]) -> Snapshot:
+    return replace(s, pods=tuple(pods.get(p.key, p) for p in s.pods))
 
 
 def _without(s: Snapshot, names: Collection[object], pods: Collection[object] = ()) -> Snapshot:
-    return snapshot_of(
-        taken_at_s=s.taken_at_s,
+    return replace(
+        s,
         nodes=tuple(n for n in s.nodes if n.name not in names),
         queues=tuple(q for q in s.queues if q.name not in names),
         groups=tuple(g for g in s.groups if g.key not in names),

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from apportion.models import (
+    Claim,
     Config,
     GroupKey,
     Node,
@@ -20,10 +21,14 @@ from apportion.models import (
     QueueName,
     Requirement,
     Snapshot,
+    Topology,
+    Volume,
     snapshot_of,
 )
 
-PARTS = ("nodes", "pods", "groups", "queues", "budgets", "nominations")
+PARTS = (
+    "nodes", "pods", "groups", "queues", "budgets", "nominations", "quotas", "topologies", "claims"
+)  # fmt: skip
 
 
 def shuffled(snapshot: Snapshot, seed: int) -> Snapshot:
@@ -36,12 +41,19 @@ def shuffled(snapshot: Snapshot, seed: int) -> Snapshot:
         return dict(items)
 
     parts: dict[str, list[Any]] = {name: list(getattr(snapshot, name)) for name in PARTS}
-    parts["nodes"] = [replace(n, labels=mixed(n.labels)) for n in parts["nodes"]]
+    parts["nodes"] = [
+        replace(n, labels=mixed(n.labels), counters=mixed(n.counters)) for n in parts["nodes"]
+    ]
     parts["pods"] = [replace(p, labels=mixed(p.labels)) for p in parts["pods"]]
     parts["groups"] = [replace(g, role_minimum=mixed(g.role_minimum)) for g in parts["groups"]]
     parts["queues"] = [
         replace(q, capability=mixed(q.capability), deserved=mixed(q.deserved))
         for q in parts["queues"]
+    ]
+    parts["quotas"] = [replace(q, hard=mixed(q.hard), used=mixed(q.used)) for q in parts["quotas"]]
+    parts["topologies"] = [
+        replace(t, levels=tuple(replace(x, domains=mixed(x.domains)) for x in t.levels))
+        for t in parts["topologies"]
     ]
     for of in parts.values():
         rng.shuffle(of)
@@ -78,6 +90,9 @@ def renamed(snapshot: Snapshot) -> Snapshot:
             for b in snapshot.budgets
         ),
         nominations=tuple((PodKey(longer_key(k)), longer(n)) for k, n in snapshot.nominations),
+        quotas=tuple(replace(q, namespace=longer(q.namespace)) for q in snapshot.quotas),
+        topologies=tuple(map(_topology, snapshot.topologies)),
+        claims=tuple(map(_claim, snapshot.claims)),
     )  # fmt: skip
 
 
@@ -92,8 +107,45 @@ def renamed_config(config: Config) -> Config:
     return replace(config, queues=queues)
 
 
+def longer_id(device: str) -> str:
+    """Return a device's id, or a counter's, with another name of its pool, which is a node's."""
+    driver, pool, rest = device.split("/", 2)
+    return f"{driver}/{longer(pool)}/{rest}"
+
+
 def _node(n: Node) -> Node:
-    return replace(n, name=NodeName(longer(n.name)))
+    return replace(
+        n,
+        name=NodeName(longer(n.name)),
+        pool_devices=tuple(
+            replace(d, id=longer_id(d.id), counters=_counters(d.counters)) for d in n.pool_devices
+        ),
+        counters=_counters(n.counters),
+    )
+
+
+def _counters(of: Mapping[str, int]) -> dict[str, int]:
+    return {longer_id(name): amount for name, amount in of.items()}
+
+
+def _topology(t: Topology) -> Topology:
+    return replace(
+        t,
+        levels=tuple(
+            replace(x, domains={d: tuple(map(longer, of)) for d, of in x.domains.items()})
+            for x in t.levels
+        ),
+    )
+
+
+def _claim(c: Claim) -> Claim:
+    return replace(
+        c,
+        namespace=longer(c.namespace),
+        name=longer(c.name),
+        devices=tuple(map(longer_id, c.devices)),
+        nodes=None if c.nodes is None else tuple(map(_node_term, c.nodes)),
+    )
 
 
 def _queue(q: Queue) -> Queue:
@@ -111,6 +163,7 @@ def _pod(p: Pod, spec: PodSpec) -> Pod:
         group=None if p.group is None else GroupKey(longer_key(p.group)),
         node=None if p.node is None else NodeName(longer(p.node)),
         nominated=None if p.nominated is None else NodeName(longer(p.nominated)),
+        claimed=tuple(map(longer_id, p.claimed)),
     )
 
 
@@ -121,6 +174,16 @@ def _spec(s: PodSpec) -> PodSpec:
         node_affinity=terms,
         affinity=tuple(map(_pod_term, s.affinity)),
         anti_affinity=tuple(map(_pod_term, s.anti_affinity)),
+        volumes=tuple(map(_volume, s.volumes)),
+        claims=tuple(replace(c, claim=longer_key(c.claim)) if c.claim else c for c in s.claims),
+    )
+
+
+def _volume(v: Volume) -> Volume:
+    return replace(
+        v,
+        claim=longer_key(v.claim) if v.claim else "",
+        made_in=longer(v.made_in) if v.made_in else "",
     )
 
 

@@ -1,42 +1,19 @@
 """No plan breaks a rule, to the checker or the brute force; and its document reads back."""
 
-import json
-from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
-from apportion.adapters.plan_check import order_violations, scene_of, violations_of
-from apportion.adapters.plan_file import given
-from apportion.models import Config, Snapshot
-from apportion.models.plan import from_document, to_document
-from apportion.models.value import to_json
-from apportion.solver.entry import plan
 from apportion.solver.process import SolverProcess
-from oracle.legality import violations
 from properties.clusters import cluster
 from properties.configs import config
-from properties.trials import ILLEGAL, OBJECTIONS, Fault, Property, Tally, on_clusters, shards
+from properties.legal import faults
+from properties.trials import Property, Tally, on_clusters, shards
 
 
 @pytest.mark.parametrize("seeds", shards(600, 100_000))
 def test_plan_breaks_no_rule_and_reads_back(
     seeds: list[int], solver: SolverProcess, tally: Tally
 ) -> None:
-    def faults(snapshot: Snapshot, settings: Config) -> Iterator[Fault]:
-        made = plan(snapshot, settings, process=solver)
-        tally.note(made)
-        scene = scene_of(snapshot, settings)
-        gone = [e.pod for e in made.evictions]
-
-        for v in violations_of(made, scene):
-            yield Fault(ILLEGAL, str(v))
-        if not settings.off:
-            for said in violations(snapshot, settings, made.places, gone):
-                yield Fault(ILLEGAL, f"to the brute force: {said}")
-        if made.solver.order_proven:
-            for v in order_violations(given(made), scene):
-                yield Fault(OBJECTIONS, str(v))
-        if from_document(json.loads(to_json(to_document(made)))) != made:
-            yield Fault("documents that read back otherwise", made.digest)
-
-    on_clusters(seeds, tally, Property(lambda seed: (cluster(seed), config(seed)), faults))
+    made = Property(lambda seed: (cluster(seed), config(seed)), partial(faults, solver, tally))
+    on_clusters(seeds, tally, made)
