@@ -14,7 +14,7 @@ help:
 	@echo "make wheel-check   build the wheel, install it alone, and plan with it"
 	@echo "make fix     format and repair what can be repaired"
 	@echo "make bench   a short round of measurements; bench-full: every instance, five times"
-	@echo "make soak    20,000 random clusters against the brute force"
+	@echo "make soak    30,000 random clusters against the brute force"
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -46,7 +46,7 @@ def advance(
         elif p.key in evicted:
             p = replace(
                 p, state=PodState.PENDING, node=None, nominated=None, started_s=None,
-                created_s=now, protected_until_s=None, uid="", devices=(), claimed=(),
+                created_s=now, protected_until_s=None, uid="", devices=(), cells=(), claimed=(),
             )  # fmt: skip
         elif p.ours and (p.key in promised or p.nominated is not None):
             p = replace(p, nominated=promised.get(p.key))

@@ -47,6 +47,7 @@ def hint_of(board: Board, compiled: Compiled, decision: Decision) -> Sequence[in
         values[board.lost(u)] = sum(p.key in decision.evicted for p in u.pods)
     for v in board.victims:
         # Where there is no minimum, all members leave one by one.
-        gone = v.members.need > 0 and all(p.key in decision.evicted for p in v.members.running)
-        values[board.gone(v)] = int(gone)
+        m = v.members
+        needs = m.need > 0 or bool(m.role_need)
+        values[board.gone(v)] = int(needs and all(p.key in decision.evicted for p in m.running))
     return values

@@ -5,7 +5,9 @@ from msgspec.structs import replace
 from apportion.models import (
     AllocatedDevice,
     Allocation,
+    Amounts,
     Budget,
+    CellShare,
     Claim,
     ClaimSpec,
     DeviceRequest,
@@ -55,6 +57,16 @@ def test_who_was_evicted_comes_back_under_its_name_and_at_its_groups_age() -> No
     assert (pod.state, pod.node, pod.started_s) == ("pending", None, None)
     assert pod.created_s == NOW + CYCLE_S
     assert after.group(pod.group or before.groups[0].key).created_s == before.groups[0].created_s
+
+
+def test_who_was_evicted_holds_nothing_any_more() -> None:
+    before = cluster()
+    held = {"devices": (0,), "cells": (CellShare(1, Amounts({"cpu": 1000})),), "claimed": ("d",)}
+    pods = tuple(replace(p, **held) if p.name == "run0" else p for p in before.pods)
+
+    pod = advance(replace(before, pods=pods), {}, [PodKey("x/run0")]).pods_by_key[PodKey("x/run0")]
+
+    assert (pod.devices, pod.cells, pod.claimed) == ((), (), ())
 
 
 def test_promises_are_carried_over_and_old_ones_forgotten() -> None:

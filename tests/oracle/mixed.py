@@ -14,9 +14,10 @@ from oracle.claiming import with_claims
 from oracle.leveled import with_levels
 from oracle.share_worlds import with_shares
 from oracle.stored import with_volumes
-from oracle.worlds import GPU
+from oracle.worlds import CPU, GPU
 
 SLICES = ("nvidia.com/mig-1g.10gb", "nvidia.com/mig-3g.40gb")
+MIXED = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/mig.strategy": "mixed"}
 Family = Callable[[Snapshot, Random], Snapshot]
 
 
@@ -25,10 +26,18 @@ def mixed(base: Snapshot, rng: Random) -> Snapshot:
     chosen = [f for f in FAMILIES if rng.random() < 0.5]
     while len(chosen) < 2:
         chosen = [f for f in FAMILIES if f in chosen or rng.random() < 0.3]
+    if rng.random() < 0.6:
+        base = _with_many_cores(base)
     for family in chosen:
         spared = {g.key for g in base.groups if rng.random() < 0.35}
         base = _sparing(base, family(base, rng), spared)
     return base
+
+
+def _with_many_cores(base: Snapshot) -> Snapshot:
+    """Double the cores, so that other things are what is short."""
+    nodes = tuple(_offering(n, {CPU: n.allocatable[CPU]}) for n in base.nodes)
+    return replace(base, nodes=nodes)
 
 
 def _sparing(before: Snapshot, after: Snapshot, spared: set[GroupKey]) -> Snapshot:
@@ -94,7 +103,8 @@ def _with_slices(base: Snapshot, rng: Random) -> Snapshot:
         held = Amounts().plus({r: sum(p.spec.requests[r] for p in pods if p.node == n.name)
                                for r in SLICES})  # fmt: skip
         offer = {SLICES[0]: rng.choice((0, 1, 2, 2)), SLICES[1]: rng.choice((0, 0, 1, 1))}
-        nodes.append(_offering(n, {r: max(1000 * k, held[r]) for r, k in offer.items()}))
+        n = _offering(n, {r: max(1000 * k, held[r]) for r, k in offer.items()})
+        nodes.append(replace(n, labels={**n.labels, **MIXED}) if rng.random() < 0.5 else n)
     return replace(base, nodes=tuple(nodes), pods=tuple(pods))
 
 

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from apportion.models import Config, Snapshot, TierSettings
+from apportion.models import Config, NodeName, PodKey, Snapshot, TierSettings
 from apportion.models.config import Packing
 from apportion.policies.api import Constraint, Objective
 from apportion.policies.goals import goals_for
@@ -112,6 +112,21 @@ def test_the_whole_model_bears_what_all_rules_let_pass(process: SolverProcess) -
     assert result
     assert result.accepted > 300
     assert result.refused > 100
+
+
+def test_a_group_that_needs_a_role_alone_leaves_as_a_whole(process: SolverProcess) -> None:
+    """Its other member has succeeded, so that no number is left to reach but the role's."""
+    scene = Scene(world(12, "small"), settings(12), rules_for(settings(12)))
+    board = Told(scene, process, together(scene, tuple(constraints(scene))))
+    outcome = Outcome(
+        scene, {PodKey("b/g1-0"): NodeName("n0")}, {PodKey("a/g4-0"), PodKey("a/g5-0")}, bound=()
+    )
+
+    same = board.as_told(outcome)
+
+    assert not any(v for r in constraints(scene).values() for v in r.check(outcome))
+    assert same is not None
+    assert board.best(same[1]) is not None
 
 
 def test_no_rule_is_left_out() -> None:

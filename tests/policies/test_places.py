@@ -88,7 +88,7 @@ def test_of_one_group_what_runs_comes_before_what_was_nominated() -> None:
     g = Members("g", "q", on=["n1", "n1"], waiting=1)
     world = snapshot(node("n1", 9), queue("q"), g, nominations={"g2": "n1"})
 
-    ranked = ranks_of(standing(world))[QueueName("q")]
+    ranked = ranks_of(standing(world))[QueueName("q")].ordered
 
     assert [i.pods[0].name for i, _ in ranked] == ["g0", "g1", "g2"]
     assert [name for name, _, _ in Report(world, Config()).row("q", frozenset({"x/g2"}))] == [

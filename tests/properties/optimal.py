@@ -9,7 +9,7 @@ from apportion.policies.fairness import weights_of
 from apportion.policies.levels import TIERS
 from apportion.solver.process import SolverProcess
 from oracle.envy import objections
-from oracle.search import Oversize, optimum, worth
+from oracle.search import STEPS, Oversize, optimum, worth
 from properties.solved import Solved, solved
 from properties.trials import BOUNDS, COMPARED, OBJECTIONS, WORSE, Fault, Tally
 
@@ -18,7 +18,7 @@ UNSOLVED = "not solved to the end"
 
 
 def faults(
-    solver: SolverProcess, tally: Tally, snapshot: Snapshot, settings: Config
+    solver: SolverProcess, tally: Tally, snapshot: Snapshot, settings: Config, steps: int = STEPS
 ) -> Iterator[Fault]:
     """Give what the plan misses: of the optimum of each level, of its bounds, of the order list."""
     made = solved(snapshot, settings, solver)
@@ -37,7 +37,7 @@ def faults(
         for o in objections(snapshot, settings, plan.places, gone):
             yield Fault(OBJECTIONS, f"to the brute force: {o.item}, {o.why}, {o.gives_way}")
         levels = made.worth_by_level()
-        best = optimum(snapshot, settings, levels)
+        best = optimum(snapshot, settings, levels, limit=steps)
     except Oversize:
         tally.counts[TOO_LARGE] += 1
         return

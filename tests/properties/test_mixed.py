@@ -8,10 +8,13 @@ import pytest
 from apportion.models import Config, Snapshot
 from apportion.solver.process import SolverProcess
 from oracle.legality import violations
-from properties import legal, optimal, rows, sameness, settling
+from properties import halves, legal, optimal, rows, sameness, settling
 from properties.mixtures import mixture, small_mixture
 from properties.solved import solved
 from properties.trials import ILLEGAL, Fault, Property, Tally, on_clusters, shards
+
+STEPS = 60_000
+"""Of the brute force: where there is so much to look at, a step takes long."""
 
 
 @pytest.mark.parametrize("seeds", shards(100, 4_000_000))
@@ -22,7 +25,7 @@ def test_small_mixtures_are_solved_as_well_as_can_be(
         plan = solved(snapshot, settings, solver).plan
         for said in violations(snapshot, settings, plan.places, [e.pod for e in plan.evictions]):
             yield Fault(ILLEGAL, said)
-        yield from optimal.faults(solver, tally, snapshot, settings)
+        yield from optimal.faults(solver, tally, snapshot, settings, STEPS)
 
     on_clusters(seeds, tally, Property(small_mixture, faults))
 
@@ -60,3 +63,10 @@ def test_names_play_no_part_but_for_their_order_in_mixtures(
     seeds: list[int], solver: SolverProcess, tally: Tally
 ) -> None:
     on_clusters(seeds, tally, Property(mixture, partial(sameness.renamed_faults, solver, tally)))
+
+
+@pytest.mark.parametrize("seeds", shards(25, 4_600_000))
+def test_rows_and_rules_agree_on_mixtures(
+    seeds: list[int], solver: SolverProcess, tally: Tally
+) -> None:
+    on_clusters(seeds, tally, Property(small_mixture, partial(halves.faults, solver, tally)))
