@@ -1,6 +1,7 @@
 """Why a group is held, in words and numbers."""
 
 from collections.abc import Iterable
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -90,9 +91,7 @@ def _nodes(outcome: Outcome, m: Members, pods: list[Pod], elastic: bool) -> Iter
             f"{fitting} of {len(pods)} members would fit; {words}",
         )  # fmt: skip
         return
-    world = scene.world(outcome.evicted)
-    world.present.extend(outcome.new_pods)
-    field = Field(scene, outcome.room, world)
+    field = _after(outcome)
     found = list(_levels(field, m, pods, ""))
     if found:
         yield from found
@@ -103,6 +102,18 @@ def _nodes(outcome: Outcome, m: Members, pods: list[Pod], elastic: bool) -> Iter
         if elastic:
             fit = "no node takes one more member"
         yield Reason("capacity", f"group {m.key}", f"{fit}; {words}")
+
+
+_AFTER: WeakKeyDictionary[Outcome, Field] = WeakKeyDictionary()
+
+
+def _after(outcome: Outcome) -> Field:
+    """Return the nodes as the plan leaves them; whoever tries pods there takes them off again."""
+    if outcome not in _AFTER:
+        world = outcome.scene.world(outcome.evicted)
+        world.present.extend(outcome.new_pods)
+        _AFTER[outcome] = Field(outcome.scene, outcome.room, world)
+    return _AFTER[outcome]
 
 
 def _levels(field: Field, m: Members, pods: list[Pod], where: str) -> Iterable[Reason]:
@@ -157,15 +168,18 @@ def _fitting(field: Field, pods: list[Pod]) -> int:
 
 def _most_that_fit(field: Field, pods: list[Pod]) -> tuple[int, str]:
     """Place one pod after the other; return how many fit, and why the first that does not."""
-    fitting, words = 0, ""
+    placed: list[tuple[Pod, int]] = []
+    words = ""
     for p in pods:
         spots = field.candidates(p)
         if spots.any():
-            field.add(p, int(spots.argmax()))
-            fitting += 1
+            placed.append((p, int(spots.argmax())))
+            field.add(*placed[-1])
         elif not words:
             words = _why_not(field, p)
-    return fitting, words or "not together with what has to be kept"
+    for p, i in placed:
+        field.add(p, i, -1)
+    return len(placed), words or "not together with what has to be kept"
 
 
 def _why_not(field: Field, pod: Pod) -> str:
