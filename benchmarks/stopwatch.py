@@ -1,4 +1,4 @@
-"""Stopwatch: how long each phase of a cycle takes, without the phases inside it.
+"""Stopwatch: processor time of each phase of a cycle, without the phases inside it.
 
 Functions are wrapped where the cycle looks them up, so what is measured is the cycle itself.
 """
@@ -44,7 +44,7 @@ class Stopwatch:
         self._since = 0.0
 
     def turn(self) -> None:
-        now = time.perf_counter()
+        now = time.process_time()
         if self._open:
             name = self._open[-1]
             self.seconds[name] = self.seconds.get(name, 0.0) + now - self._since

@@ -69,7 +69,11 @@ class Field:
         """Say which nodes take the pod now; or, together with others that come, might take it."""
         row = self.scene.row(pod)
         asked = np.flatnonzero(row)
-        mask: Mask = self.scene.mask(pod) & (self.room[:, asked] >= row[asked]).all(axis=1)
+        return self.allowed(pod, together) & (self.room[:, asked] >= row[asked]).all(axis=1)
+
+    def allowed(self, pod: Pod, together: bool = False) -> Mask:
+        """Say which nodes take the pod, room aside."""
+        mask: Mask = self.scene.mask(pod)
         if pod.key in self.only:
             mask = mask & self.only[pod.key]
         for tracker, company in zip(self._trackers, self._company, strict=True):

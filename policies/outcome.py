@@ -124,23 +124,39 @@ class Outcome:
 
     def _queue_sum(self, pods: Collection[Pod]) -> dict[QueueName, Matrix]:
         scene = self.scene
-        out = {q: scene.ledger.zero() for q in scene.tree.queues}
+        groups = scene.snapshot.groups_by_key
+        by_queue: dict[QueueName, list[Pod]] = {}
         for p in pods:
             if p.group is not None:
-                for q in scene.tree.path(scene.snapshot.group(p.group).queue):
-                    out[q] = out[q] + scene.row(p)
+                by_queue.setdefault(groups[p.group].queue, []).append(p)
+        out = {q: scene.ledger.zero() for q in scene.tree.queues}
+        for queue, mine in by_queue.items():
+            row = scene.rows(mine)
+            for q in scene.tree.path(queue):
+                out[q] = out[q] + row
         return out
 
     @cached_property
     def use_before(self) -> Mapping[QueueName, Matrix]:
         """Use of every queue of the tree before the plan, as rows."""
-        return self._queue_sum(running(self.scene))
+        memo = self.scene.memo
+        if "use before" not in memo:
+            memo["use before"] = self._queue_sum(running(self.scene))
+        before: Mapping[QueueName, Matrix] = memo["use before"]
+        return before
 
     @cached_property
     def use_after(self) -> Mapping[QueueName, Matrix]:
         """Use of every queue after the plan, nominated pods counted."""
-        stay = [p for p in running(self.scene) if p.key not in self.evicted]
-        return self._queue_sum([*stay, *(p for ps in self.started.values() for p in ps)])
+        scene = self.scene
+        gone = [
+            p
+            for key in self.evicted
+            if (p := scene.pods.get(key)) is not None and p.ours and p.state is PodState.RUNNING
+        ]
+        come = [p for ps in self.started.values() for p in ps]
+        less, more = self._queue_sum(gone), self._queue_sum(come)
+        return {q: row - less[q] + more[q] for q, row in self.use_before.items()}
 
 
 def running(scene: Scene) -> list[Pod]:

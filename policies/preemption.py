@@ -43,7 +43,7 @@ class Preemption:
                 if not evictable(scene, p):
                     yield Violation(self.name, f"pod {p.key}", "may not be evicted")
             assert rights is not None
-            holders[key] = [g for g in outcome.started if rights.may(g, key)]
+            holders[key] = rights.holders(key)
             if not holders[key]:
                 yield Violation(self.name, f"group {key}", "is evicted for nobody with a right")
             elif outcome.beneficiaries is not None:

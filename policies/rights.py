@@ -87,6 +87,9 @@ def _cross_branches(
 _Kind = tuple[QueueName, int, tuple[int, ...]]
 """What a claimant's rights depend on: queue, priority, columns of what it asks for."""
 
+_Case = tuple[tuple[QueueName, ...], tuple[int, ...], Measure]
+"""Queues of a claimant, what it asks for, and the measure that they have to stay within."""
+
 
 class Rights:
     """Rights as they are after a plan."""
@@ -98,6 +101,8 @@ class Rights:
         self._places = places_of(self._standing, outcome)
         self._kinds: dict[GroupKey, _Kind] = {}
         self._known: dict[tuple[_Kind, GroupKey, int | None], str] = {}
+        self._fits: dict[_Case, bool] = {}
+        self._starters: list[tuple[GroupKey, _Kind]] | None = None
 
     def may(self, claimant: GroupKey, victim: GroupKey, lost: int | None = None) -> str:
         """Return "own", "cross" or "" for no right to so many of the victim's running pods.
@@ -106,13 +111,33 @@ class Rights:
         """
         if claimant == victim:
             return ""
-        g = self._scene.roster[claimant]
-        if not g.group.may_preempt:
+        if not self._scene.roster[claimant].group.may_preempt:
             return ""
+        return self._of_kind(self._kind_of(claimant), victim, lost)
+
+    def holders(self, victim: GroupKey) -> list[GroupKey]:
+        """Return the groups that start and have a right to what is evicted of the victim."""
+        if self._starters is None:
+            roster = self._scene.roster
+            able = [g for g in self._outcome.started if roster[g].group.may_preempt]
+            self._starters = [(g, self._kind_of(g)) for g in able]
+        held: dict[_Kind, str] = {}
+        out = []
+        for g, kind in self._starters:
+            if kind not in held:
+                held[kind] = self._of_kind(kind, victim, None)
+            if held[kind] and g != victim:
+                out.append(g)
+        return out
+
+    def _kind_of(self, claimant: GroupKey) -> _Kind:
         if claimant not in self._kinds:
+            g = self._scene.roster[claimant]
             asks = asks_of(self._scene, g)
             self._kinds[claimant] = (g.group.queue, g.group.priority, asks)
-        kind = self._kinds[claimant]
+        return self._kinds[claimant]
+
+    def _of_kind(self, kind: _Kind, victim: GroupKey, lost: int | None) -> str:
         ask = (kind, victim, lost)
         if ask not in self._known:
             self._known[ask] = self._may(*kind, victim, lost)
@@ -148,13 +173,16 @@ class Rights:
         return ""
 
     def _within(self, queues: Iterable[QueueName], asks: Iterable[int], measure: Measure) -> bool:
-        use, most = self._outcome.use_after, self._standing.floors[measure]
-        return all(
-            int(use[q][r]) <= most[q][r]
-            for q in queues
-            for r in asks
-            if r in self._standing.columns
-        )
+        case: _Case = (tuple(queues), tuple(asks), measure)
+        if case not in self._fits:
+            use, most = self._outcome.use_after, self._standing.floors[measure]
+            self._fits[case] = all(
+                int(use[q][r]) <= most[q][r]
+                for q in case[0]
+                for r in case[1]
+                if r in self._standing.columns
+            )
+        return self._fits[case]
 
 
 def rights_of(outcome: Outcome) -> Rights:

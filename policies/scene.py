@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import Config, Node, Pod, PodKey, PodSpec, PodState, Reason, Snapshot
+from ..models import Config, Node, Pod, PodKey, PodSpec, PodState, Snapshot
 from .api import Filter, NodeFeatures, Telling, Tracked
 from .bonds import Bonds
 from .device_room import leeway
@@ -74,9 +74,15 @@ class Scene:
 
     def rows(self, pods: Iterable[Pod]) -> Matrix:
         """Return the sum of the pods' rows."""
-        out = self.ledger.zero()
+        counts: dict[int, int] = {}
+        samples: dict[int, Pod] = {}
         for p in pods:
-            out = out + self.row(p)
+            spec = id(p.spec)
+            counts[spec] = counts.get(spec, 0) + 1
+            samples[spec] = p
+        out = self.ledger.zero()
+        for spec, p in samples.items():
+            out = out + counts[spec] * self.row(p)
         return out
 
     @cached_property
@@ -106,7 +112,7 @@ class Scene:
         return (*self.holders, *self.reserved)
 
     @cached_property
-    def memo(self) -> dict[str, Any]:
+    def memo(self) -> dict[object, Any]:
         """What rules keep of what follows from nodes and ``before``."""
         return {}
 
@@ -206,16 +212,25 @@ class Scene:
         self._mask_of_id[id(pod.spec)] = (pod.spec, self._masks[pod.spec])
         return self._masks[pod.spec]
 
-    def refusals(self, pod: Pod) -> dict[str, list[Reason]]:
-        """Return, by filter, why nodes refuse the pod (the first filter that refuses counts)."""
-        out: dict[str, list[Reason]] = {}
+    def refusals(self, pod: Pod) -> dict[str, dict[str, int]]:
+        """Count, by filter and reason, nodes that refuse the pod (the first that refuses counts).
+
+        Nodes that a filter does not tell apart are asked once.
+        """
+        out: dict[str, dict[str, int]] = {}
         pods = PodSet((pod,))
-        for n in self.nodes:
-            for rule in self.filters:
-                reason = rule.refuse(pods, n)
+        left: Mask = np.ones(len(self.nodes), dtype=np.bool_)
+        for rule in self.filters:
+            numbers, samples = self.grouping(rule.sees(pods))
+            sizes = np.bincount(numbers[left], minlength=len(samples))
+            refused = np.zeros(len(samples), dtype=np.bool_)
+            for k, i in enumerate(samples):
+                reason = rule.refuse(pods, self.nodes[i]) if sizes[k] else None
                 if reason is not None:
-                    out.setdefault(rule.name, []).append(reason)
-                    break
+                    refused[k] = True
+                    same = out.setdefault(rule.name, {})
+                    same[reason.message] = same.get(reason.message, 0) + int(sizes[k])
+            left &= ~refused[numbers]
         return out
 
     def world(self, evicted: Iterable[PodKey] = ()) -> World:

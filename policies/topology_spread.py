@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import Node, Pod, SpreadConstraint, Violation
+from ..models import Node, Pod, PodState, SpreadConstraint, Violation
 from .node_rules import HARD, UNSCHEDULABLE, matches_node, tolerated
 from .outcome import Outcome
 from .podset import PodSet
@@ -197,10 +197,33 @@ def counts_of(outcome: Outcome, pod: Pod, c: SpreadConstraint) -> dict[str, int]
     nodes = outcome.scene.nodes
     takes_part = eligible_nodes(c, pod, nodes)
     counts = {nodes[i].labels[c.topology_key]: 0 for i in np.flatnonzero(takes_part)}
-    for q, j in outcome.standing_pods:
+    for q, j in _who_may_match(outcome, c):
         if takes_part[j] and counts_towards(c, pod, q):
             counts[nodes[j].labels[c.topology_key]] += 1
     return counts
+
+
+_NEEDS_THE_KEY = ("In", "Exists", "Gt", "Lt")
+
+
+def _who_may_match(outcome: Outcome, c: SpreadConstraint) -> Iterable[tuple[Pod, int]]:
+    """Return the pods that stand after the plan; only those with a label that they must have."""
+    scene = outcome.scene
+    if c.selector is None:
+        return ()
+    needed = [r.key for r in c.selector.requirements if r.operator in _NEEDS_THE_KEY]
+    if not needed:
+        return outcome.standing_pods
+    key = needed[0]
+    memo = ("labelled", key)
+    if memo not in scene.memo:
+        scene.memo[memo] = [
+            (p, i)
+            for p, i in scene.before
+            if key in p.labels and p.state is not PodState.TERMINATING
+        ]
+    stay = ((p, i) for p, i in scene.memo[memo] if p.key not in outcome.evicted)
+    return (*stay, *outcome.new_pods)
 
 
 def standing_counts(world: World, pod: Pod, c: SpreadConstraint) -> list[int]:

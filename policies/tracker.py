@@ -24,14 +24,14 @@ class World:
         nodes: Sequence[Node],
         present: Iterable[tuple[Pod, int]],
         before: Sequence[tuple[Pod, int]] | None = None,
-        memo: dict[str, Any] | None = None,
+        memo: dict[object, Any] | None = None,
         bonds: Bonds | None = None,
     ) -> None:
         self.nodes = nodes
         self.present = list(present)
         self.before = tuple(self.present) if before is None else before
         """Pods before the plan; those that are not present have left, or will."""
-        self.memo: dict[str, Any] = {} if memo is None else memo
+        self.memo: dict[object, Any] = {} if memo is None else memo
         """What follows from ``nodes`` and ``before`` alone, by rule."""
         self.bonds = bonds
         self.claims: Mapping[str, Claim] = {}

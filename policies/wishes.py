@@ -116,9 +116,11 @@ class Wishes:
         scene = outcome.scene
         nodes = scene.nodes
         world = scene.world()
+        wishing = _wishing(world.present)
         total = 0
         for p, i in outcome.new_pods:
             total += node_wish(p, nodes[i])
-            relevant = self._relevant(world, p)
+            asks = p.spec.preferred_affinity or p.spec.preferred_anti_affinity
+            relevant = world.present if asks else wishing
             total += standing_wish(p, nodes[i], ((q, nodes[j]) for q, j in relevant))
         return total - spread_weight(outcome)

@@ -5,8 +5,11 @@ What it accepts is legal as far as it sees; the checker has the last word.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..models import GroupKey, NodeName, Pod, PodKey, PodState, QueueName
 from ..policies.evictable import evictable, given_up, victim_priority
@@ -16,11 +19,12 @@ from ..policies.limits import limits_of
 from ..policies.members import Members, Standing
 from ..policies.places import Places, places_of
 from ..policies.quota import non_preemptible_use
-from ..policies.rights import asks_of, cross_branches
+from ..policies.rights import Branches, asks_of, cross_branches
 from ..policies.scene import Scene
-from ..policies.standing import MEASURES, standing_of
+from ..policies.standing import MEASURES, Measure, standing_of
 from ..policies.tracker import Choice, Mask
 
+Scores = NDArray[np.float64]
 TRIES = 60
 """Up to so many choices of domains are tried for one request."""
 
@@ -44,6 +48,8 @@ class Draft:
         self.score = score
         self.places: dict[PodKey, int] = {}
         self.evicted: dict[PodKey, int] = {}
+        self.losing: dict[GroupKey, int] = {}
+        """How many pods are evicted, of groups that lose some."""
         self.group_of: dict[PodKey, GroupKey] = {}
         self.use = {q: np.array(v, dtype=object) for q, v in self.limits.use.items()}
         self.fixed_use = {
@@ -129,11 +135,17 @@ class Draft:
             if for_all:
                 self.base[node] = self.base[node] + self.scene.row(pod)
         self.evicted[pod.key] = -1 if node is None else node
+        if pod.group is not None:
+            self.losing[pod.group] = self.losing.get(pod.group, 0) + 1
         self._account([pod], -1)
 
     def spare(self, pod: Pod) -> None:
         """Undo :meth:`evict` of a pod that was not evicted for all."""
         node = self.evicted.pop(pod.key)
+        if pod.group is not None:
+            self.losing[pod.group] -= 1
+            if not self.losing[pod.group]:
+                del self.losing[pod.group]
         if node >= 0:
             self.field.add(pod, node, 1)
         self._account([pod], 1)
@@ -147,6 +159,12 @@ class Draft:
             if group in groups:
                 room[i] = self.field.room[i]
         return room
+
+    def open_room_on(self, group: GroupKey, node: int) -> Matrix:
+        """Return the room that the group may use on one node."""
+        if group in self.claimed.get(node, ()):
+            return np.asarray(self.field.room[node])
+        return np.asarray(np.minimum(self.field.room[node], np.maximum(self.base[node], 0)))
 
     def place_all(self, pods: Sequence[Pod]) -> list[tuple[Pod, int]] | None:
         """Place all the pods on open room, equal ones together; None, and nothing, if some fail.
@@ -190,56 +208,44 @@ class Draft:
     def _place_where_best(self, pods: Sequence[Pod]) -> list[tuple[Pod, int]] | None:
         done: list[tuple[Pod, int]] = []
         waiting = list(pods)
+        spots: _Spots | None = None
         while waiting:
-            progress = False
-            for p in list(waiting):
-                spots = self._spots(p)
-                if spots is None:
+            left: list[Pod] = []
+            for p in waiting:
+                if spots is None or not spots.are_for(p):
+                    spots = _Spots(self, p)
+                node = spots.best(p)
+                if node is None:
+                    left.append(p)
                     continue
-                self.put(p, spots)
-                done.append((p, spots))
-                waiting.remove(p)
-                progress = True
-            if not progress:
+                self.put(p, node)
+                spots.update(node)
+                done.append((p, node))
+            if len(left) == len(waiting):
                 for p, _ in reversed(done):
                     self.take_back(p)
                 return None
+            waiting = left
         return done
 
-    def _spots(self, pod: Pod) -> int | None:
-        """Return the best node for the pod on open room, or None."""
-        assert pod.group is not None
-        mask = self.field.candidates(pod)
-        if not mask.any():
-            return None
-        row = self.scene.row(pod)
-        asked = np.flatnonzero(row)
-        room = self.open_room(pod.group)
-        mask &= (room[:, asked] >= row[asked]).all(axis=1)
-        if not mask.any():
-            return None
-        indices = np.flatnonzero(mask)
-        nominated = pod.nominated
-        at = self.scene.index.get(nominated) if nominated is not None else None
-        if at is not None and mask[at]:
-            return at
-        return int(indices[self._best(indices, row)])
+    def scores(self, indices: "np.ndarray[tuple[int], np.dtype[np.intp]]", row: Matrix) -> Scores:
+        """Score nodes: least left over of what is asked (tight), most (spread), best alignment.
 
-    def _best(self, indices: "np.ndarray[tuple[int], np.dtype[np.intp]]", row: Matrix) -> int:
-        """Score nodes: least left over of what is asked (tight), most (spread), best alignment."""
+        The lowest is the best.
+        """
         capacity = np.maximum(self.scene.allocatable[indices].astype(float), 1.0)
         left = (self.field.room[indices] - row).astype(float) / capacity
         asked = np.flatnonzero(row)
         if self.score == "spread":
-            return int(np.argmax(left[:, asked].min(axis=1)))
+            return np.asarray(-left[:, asked].min(axis=1))
         if self.score == "align":
             want = row.astype(float) / capacity
             have = self.field.room[indices].astype(float) / capacity
             angle = (want * have).sum(axis=1) / np.maximum(np.linalg.norm(have, axis=1), 1e-9)
-            return int(np.argmax(angle))
+            return np.asarray(-angle)
         # Tight: prefer nodes already in use, then the least left over, devices first.
         now = self._waits(indices, row)
-        return int(np.argmin(now * 100 + left[:, asked].sum(axis=1) + 0.001 * left.sum(axis=1)))
+        return np.asarray(now * 100 + left[:, asked].sum(axis=1) + 0.001 * left.sum(axis=1))
 
     def _waits(self, indices: "np.ndarray[tuple[int], np.dtype[np.intp]]", row: Matrix) -> Mask:
         """Say where the pod would have to wait for terminating pods."""
@@ -253,6 +259,77 @@ class Draft:
     def outcome_parts(self) -> tuple[dict[PodKey, NodeName], set[PodKey]]:
         nodes = self.scene.nodes
         return {k: nodes[i].name for k, i in self.places.items()}, set(self.evicted)
+
+
+class _Spots:
+    """Nodes for equal pods of a group that come one after the other: only what changes is redone.
+
+    A pod changes the room of its node alone; what other rules leave is asked anew for each.
+    """
+
+    def __init__(self, draft: Draft, pod: Pod) -> None:
+        assert pod.group is not None
+        self._draft = draft
+        self._group = pod.group
+        self._spec = pod.spec
+        self._row = draft.scene.row(pod)
+        self._asked = np.flatnonzero(self._row)
+        room = draft.open_room(pod.group)
+        self._fits: Mask = np.asarray(
+            (room[:, self._asked] >= self._row[self._asked]).all(axis=1), dtype=np.bool_
+        )
+        self._scores = np.full(len(self._fits), np.inf)
+        self._scored = np.zeros(len(self._fits), dtype=np.bool_)
+
+    def are_for(self, pod: Pod) -> bool:
+        return pod.spec is self._spec and pod.group == self._group
+
+    def best(self, pod: Pod) -> int | None:
+        """Return the best node for the pod on open room, or None."""
+        if not self._fits.any():
+            return None
+        mask = self._fits & self._draft.field.allowed(pod)
+        if not mask.any():
+            return None
+        nominated = pod.nominated
+        at = self._draft.scene.index.get(nominated) if nominated is not None else None
+        if at is not None and mask[at]:
+            return at
+        fresh = np.flatnonzero(mask & ~self._scored)
+        if len(fresh):
+            self._scores[fresh] = self._draft.scores(fresh, self._row)
+            self._scored[fresh] = True
+        return int(np.argmin(np.where(mask, self._scores, np.inf)))
+
+    def update(self, node: int) -> None:
+        """Take note that a pod went there."""
+        room = self._draft.open_room_on(self._group, node)
+        self._fits[node] = (room[self._asked] >= self._row[self._asked]).all()
+        self._scored[node] = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Runner:
+    """A running group of which something may be evicted, as it is before the plan."""
+
+    members: Members
+    able: tuple[Pod, ...]
+    priority: int
+
+
+_RUNNERS: "WeakKeyDictionary[Scene, list[_Runner]]" = WeakKeyDictionary()
+
+
+def _runners(scene: Scene) -> list[_Runner]:
+    """Return the groups that could ever lose something, in the order of the roster."""
+    if scene not in _RUNNERS:
+        _RUNNERS[scene] = [
+            _Runner(m, able, victim_priority(m))
+            for m in scene.roster.values()
+            if m.running and not given_up(scene, m)
+            if (able := tuple(p for p in m.running if evictable(scene, p)))
+        ]
+    return _RUNNERS[scene]
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,81 +348,102 @@ class Prey:
 
 def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> list[Prey]:
     """Return what the group could evict, were it to start these pods now."""
-    scene, table = draft.scene, draft.table
+    scene = draft.scene
     g = scene.snapshot.group(group)
     if not g.may_preempt:
         return []
-    from ..policies.outcome import Outcome
-
-    nodes = scene.nodes
-    places = {k: nodes[i].name for k, i in draft.places.items()}
     asks = asks_of(scene, scene.roster[group])
     row = draft.ask(pods)
-    standings = places_of(table, Outcome(scene, places, set(draft.evicted)))
+    standings = _Standings(draft)
+    ways: dict[QueueName, list[tuple[Measure, Branches]]] = {}
     out: list[Prey] = []
-    for m in scene.roster.values():
-        left = tuple(p for p in m.running if p.key not in draft.evicted)
-        if not left or m.key == group or given_up(scene, m) or m.key in draft.started:
+    for runner in _runners(scene):
+        m, able, priority = runner.members, runner.able, runner.priority
+        if m.key == group or m.key in draft.started:
             continue
-        able = tuple(p for p in left if evictable(scene, p))
-        if not able:
+        own = m.group.queue == g.queue
+        if own and (scene.config.evictions == "none" or priority >= g.priority):
             continue
-        priority = victim_priority(m)
-        whole = len(able) == len(left)
-        surplus = (
-            0
-            if m.standing is not Standing.WHOLE
-            else len(left) - max(m.need, sum(m.role_need.values()))
-        )
-        if m.group.queue == g.queue:
-            if (
-                scene.config.evictions != "none"
-                and priority < g.priority
-                and (whole or surplus > 0)
-            ):
-                inside = bool(standings.items_of_group.get(m.key)) and all(
-                    standings.of(i).is_in for i in standings.items_of_group[m.key]
+        if not own and m.group.queue not in ways:
+            ways[m.group.queue] = _ways(draft, g.queue, m.group.queue, asks, row)
+        if not own and not ways[m.group.queue]:
+            continue
+        left = len(m.running)
+        if m.key in draft.losing:
+            left = sum(p.key not in draft.evicted for p in m.running)
+            able = tuple(p for p in able if p.key not in draft.evicted)
+            if not able:
+                continue
+        whole = len(able) == left
+        surplus = 0
+        if m.standing is Standing.WHOLE:
+            surplus = left - max(m.need, sum(m.role_need.values()))
+        if own:
+            if whole or surplus > 0:
+                places = standings.places
+                inside = bool(places.items_of_group.get(m.key)) and all(
+                    places.of(i).is_in for i in places.items_of_group[m.key]
                 )
                 out.append(
                     Prey(m.key, "own", able, min(surplus, len(able)), whole, priority, inside)
                 )
             continue
-        if scene.config.priority_everywhere and priority > g.priority:
-            continue
-        singles, takes_whole = _cross(draft, standings, g.queue, m, asks, row, surplus, able, whole)
+        found = ways[m.group.queue]
+        singles, takes_whole = _cross(standings.places, m, found, asks, left, surplus, able, whole)
         if singles or takes_whole:
             out.append(Prey(m.key, "cross", able, singles, takes_whole, priority, False))
     return out
 
 
+class _Standings:
+    """Where work stands in the draft; found out only if somebody asks."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+
+    @cached_property
+    def places(self) -> Places:
+        from ..policies.outcome import Outcome
+
+        names, evicted = self._draft.outcome_parts()
+        return places_of(self._draft.table, Outcome(self._draft.scene, names, evicted))
+
+
+def _ways(
+    draft: Draft, queue: QueueName, victim: QueueName, asks: Sequence[int], row: Matrix
+) -> list[tuple[Measure, Branches]]:
+    """Return by which measures a claimant could have a right to work of the other queue."""
+    out: list[tuple[Measure, Branches]] = []
+    for measure in MEASURES:
+        branches = cross_branches(draft.scene, queue, victim, asks, measure)
+        if branches is None:
+            continue
+        most = draft.table.floors[measure]
+        if not any(
+            draft.use[q][r] + row[r] > most[q][r]
+            for q in branches.claimant
+            for r in asks
+            if r in draft.table.columns
+        ):
+            out.append((measure, branches))
+    return out
+
+
 def _cross(
-    draft: Draft,
     standings: Places,
-    queue: QueueName,
     m: Members,
+    ways: Sequence[tuple[Measure, Branches]],
     asks: Sequence[int],
-    row: Matrix,
+    left: int,
     surplus: int,
     able: Sequence[Pod],
     whole: bool,
 ) -> tuple[int, bool]:
     """Return what a claimant of another queue may take: single pods, and whether the whole."""
-    table = draft.table
     best = (0, False)
-    for measure in MEASURES:
-        branches = cross_branches(draft.scene, queue, m.group.queue, asks, measure)
-        if branches is None:
-            continue
-        most = table.floors[measure]
-        if any(
-            draft.use[q][r] + row[r] > most[q][r]
-            for q in branches.claimant
-            for r in asks
-            if r in table.columns
-        ):
-            continue
-        running = len(m.running)
-        already = running - sum(p.key not in draft.evicted for p in m.running)
+    running = len(m.running)
+    already = running - left
+    for measure, branches in ways:
         singles = 0
         while singles < min(surplus, len(able)) and standings.may_lose(
             m.key, branches.victim, already + singles + 1, running + 1, measure, asks
@@ -360,4 +458,9 @@ def _cross(
 
 def running_on(scene: Scene) -> Mapping[PodKey, int]:
     """Return the node index of every running pod of ours on a known node."""
-    return {p.key: i for p, i in scene.holders if p.state is PodState.RUNNING}
+    if scene not in _RUNNING_ON:
+        _RUNNING_ON[scene] = {p.key: i for p, i in scene.holders if p.state is PodState.RUNNING}
+    return _RUNNING_ON[scene]
+
+
+_RUNNING_ON: "WeakKeyDictionary[Scene, Mapping[PodKey, int]]" = WeakKeyDictionary()

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from operator import is_
 
 from ..models import GroupKey, Pod, QueueName
 from ..models.queue import ROOT
@@ -74,6 +75,8 @@ class _Greedy:
         self._blocked_groups: set[GroupKey] = set()
         self._below: dict[QueueName, list[tuple[QueueName, list[int]]]] = {}
         """The leaves below a queue, with their entitlements in whole units."""
+        self._fills: dict[QueueName, tuple[Item, list[object], Fraction | None]] = {}
+        """The last fill of a queue's first item, with what it was computed from."""
         self._sequence = 0
         self._hopeless: set[object] = set()
         """Hunts that failed; nothing that starts later makes them easier."""
@@ -187,12 +190,20 @@ class _Greedy:
 
     def _fill_if_in(self, line: _Line, item: Item) -> Fraction | None:
         """Return the item's fill if it is in at every level, counting what runs or has started."""
+        path = self.scene.tree.path(line.queue)
+        # Of what has started, it depends on the line's own sum and the use of queues above.
+        now = [line.started, *(self.draft.use[q] for q in path[1:])]
+        known = self._fills.get(line.queue)
+        if known is not None and known[0] is item and all(map(is_, known[1], now)):
+            return known[2]
+        fill = self._fill_now(line, item)
+        self._fills[line.queue] = (item, now, fill)
+        return fill
+
+    def _fill_now(self, line: _Line, item: Item) -> Fraction | None:
         size = self._size(item)
-        key = leaf_key(item)
-        prefix = [a + b for a, b in zip(size, line.started, strict=True)]
-        for other, row in line.before:
-            if other < key:
-                prefix = [a + b for a, b in zip(prefix, row, strict=True)]
+        running = line.running_before(leaf_key(item))
+        prefix = [a + b + c for a, b, c in zip(size, line.started, running, strict=True)]
         fill = Fraction(0)
         own = prefix
         for level, q in enumerate(self.scene.tree.path(line.queue)):

@@ -40,6 +40,14 @@ class Hunt:
         self._wholes: dict[tuple[GroupKey, int], tuple[Pod, ...]] = {}
         """What is left of a group, by how much is evicted so far."""
         self._placed: list[Pod] = []
+        self._on: dict[int, list[tuple[Prey, Pod]]] = {}
+        """What could be evicted, by node."""
+        for one in self._prey.values():
+            for p in one.pods:
+                if (node := self._node_of.get(p.key)) is not None:
+                    self._on.setdefault(node, []).append((one, p))
+        self._costs: dict[int, dict[int, Cost | None]] = {}
+        """Cost of making room on a node, by spec, as long as nothing there changes."""
 
     def run(self) -> bool:
         """Place all the pods and evict what must leave; or change nothing and say no."""
@@ -79,6 +87,8 @@ class Hunt:
     # Taking
 
     def _take(self, prey: Prey, pods: Iterable[Pod]) -> None:
+        for q in prey.pods:
+            self._forget(self._node_of.get(q.key))
         for p in pods:
             node = self._node_of.get(p.key)
             self._draft.evict(p, node)
@@ -86,17 +96,18 @@ class Hunt:
                 self._draft.claimed.setdefault(node, set()).add(self._group)
             self._taken.setdefault(prey.group, []).append(p)
 
+    def _forget(self, node: int | None) -> None:
+        """Something there has changed: costs have to be found anew."""
+        if node is not None:
+            self._costs.pop(node, None)
+
     def _open(self, on: int | None = None) -> list[tuple[Cost, Prey, Pod]]:
         """Return what could still be evicted (on a node), cheapest first."""
+        known = ((prey, p) for prey in self._prey.values() for p in prey.pods)
         out = []
-        for prey in self._prey.values():
-            for p in prey.pods:
-                if p.key in self._draft.evicted:
-                    continue
-                if on is not None and self._node_of.get(p.key) != on:
-                    continue
-                if self._wave(prey, p):
-                    out.append((self._cost(prey, p), prey, p))
+        for prey, p in known if on is None else self._on.get(on, ()):
+            if p.key not in self._draft.evicted and self._wave(prey, p):
+                out.append((self._cost(prey, p), prey, p))
         out.sort(key=lambda t: (t[0], t[2].key))
         return out
 
@@ -127,7 +138,10 @@ class Hunt:
                 continue
             best: tuple[Cost, int] | None = None
             for i in self._nodes_with_prey(pod):
-                cost = self._node_cost(pod, i)
+                known = self._costs.setdefault(i, {})
+                if id(pod.spec) not in known:
+                    known[id(pod.spec)] = self._node_cost(pod, i)
+                cost = known[id(pod.spec)]
                 if cost is not None and (best is None or (cost, i) < best):
                     best = (cost, i)
             if best is None or not self._clear(pod, best[1]):
@@ -137,6 +151,7 @@ class Hunt:
     def _place_free(self, pod: Pod) -> bool:
         placed = self._draft.place_all([pod])
         if placed:
+            self._forget(placed[0][1])
             self._placed.append(pod)
         return bool(placed)
 
@@ -145,19 +160,16 @@ class Hunt:
         only = self._draft.field.only.get(pod.key)
         if only is not None:
             mask = mask & only
-        nodes = {
-            self._node_of[p.key]
-            for prey in self._prey.values()
-            for p in prey.pods
-            if p.key in self._node_of and p.key not in self._draft.evicted
-        }
-        return sorted(i for i in nodes if mask[i])
+        evicted = self._draft.evicted
+        return sorted(
+            i for i, on in self._on.items() if mask[i] and any(p.key not in evicted for _, p in on)
+        )
 
     def _node_cost(self, pod: Pod, node: int) -> Cost | None:
         """Return the cost of making the pod fit there; None if it cannot."""
         draft = self._draft
         row = draft.scene.row(pod)
-        free = draft.open_room(self._group)[node].astype(object)
+        free = draft.open_room_on(self._group, node).astype(object)
         if draft.claimed.get(node):
             free = draft.field.room[node].astype(object)
         total: Cost = (0,) * 6
@@ -195,6 +207,7 @@ class Hunt:
         if not self._fits_on(pod, node, row, asked):
             return False
         draft.put(pod, node)
+        self._forget(node)
         self._placed.append(pod)
         return True
 
@@ -202,7 +215,7 @@ class Hunt:
         draft = self._draft
         free = draft.field.room[node]
         if node not in draft.claimed or self._group not in draft.claimed[node]:
-            free = draft.open_room(self._group)[node]
+            free = draft.open_room_on(self._group, node)
         return bool((free[asked] >= row[asked]).all() and draft.field.candidates(pod)[node])
 
     # Sparing

@@ -12,6 +12,7 @@ from ..policies.fitting import Field, emptied
 from ..policies.holds import holds
 from ..policies.members import Members, Standing
 from ..policies.outcome import Outcome
+from ..policies.scene import Scene
 from ..policies.standing import standing_of
 
 _KEPT_OUT = {"devices": "too little left on single devices"}
@@ -78,13 +79,15 @@ def _nodes(outcome: Outcome, m: Members, pods: list[Pod], elastic: bool) -> Iter
     """Say what nodes lack: after the plan, or at all."""
     scene = outcome.scene
     if not standing_of(scene).could_run[m.key]:
-        field = emptied(scene)
-        with_running(scene, field, m)
+        field = _emptied(scene)
+        back = with_running(scene, field, m)
         found = list(_levels(field, m, pods, ", even on a cluster empty of what may be evicted"))
+        fitting, words = (0, "") if found else _most_that_fit(field, pods)
+        for p, i in back:
+            field.add(p, i, -1)
         if found:
             yield from found
             return
-        fitting, words = _most_that_fit(field, pods)
         yield Reason(
             "capacity", f"group {m.key}",
             f"cannot run on this cluster even when it is empty of work that may be evicted: "
@@ -104,7 +107,15 @@ def _nodes(outcome: Outcome, m: Members, pods: list[Pod], elastic: bool) -> Iter
         yield Reason("capacity", f"group {m.key}", f"{fit}; {words}")
 
 
+_EMPTIED: WeakKeyDictionary[Scene, Field] = WeakKeyDictionary()
 _AFTER: WeakKeyDictionary[Outcome, Field] = WeakKeyDictionary()
+
+
+def _emptied(scene: Scene) -> Field:
+    """Return the nodes without evictable work; whoever tries pods there takes them off again."""
+    if scene not in _EMPTIED:
+        _EMPTIED[scene] = emptied(scene)
+    return _EMPTIED[scene]
 
 
 def _after(outcome: Outcome) -> Field:
@@ -186,13 +197,10 @@ def _why_not(field: Field, pod: Pod) -> str:
     """Count nodes by what stands against the pod: filters, scarce resources, pods there."""
     scene = field.scene
     counts: list[tuple[int, str]] = []
-    for rule, reasons in scene.refusals(pod).items():
-        same: dict[str, int] = {}
-        for r in reasons:
-            same[r.message] = same.get(r.message, 0) + 1
+    for rule, same in scene.refusals(pod).items():
         message, _ = max(same.items(), key=lambda t: (t[1], t[0]))
         more = "" if len(same) == 1 else f" and {len(same) - 1} other reasons"
-        counts.append((len(reasons), f"{rule}: {message}{more}"))
+        counts.append((sum(same.values()), f"{rule}: {message}{more}"))
     mask = scene.mask(pod)
     row = scene.row(pod)
     roomy = mask.copy()

@@ -83,8 +83,11 @@ def _clashing(outcome: Outcome) -> set[PodKey]:
             if not cells[i].admits([p.spec for p in pods]):
                 out |= {p.key for p in pods}
 
+    shy = [(q, j) for q, j in leaving if q.spec.anti_affinity]
     for p, i in outcome.new_pods:
-        for q, j in leaving:
+        # Only who asks for something that can be taken minds those that ask for nothing.
+        minds = p.spec.anti_affinity or p.spec.host_ports or p.spec.shared_volumes
+        for q, j in leaving if minds else shy:
             keys = {*repels(p, q), *repels(q, p)}
             same = any(
                 scene.nodes[i].labels.get(k) is not None
