@@ -61,6 +61,12 @@ class Draft:
         self.base = scene.room_later.copy()
         self.claimed: dict[int, set[GroupKey]] = {}
         """Groups with a right to what was freed on a node."""
+        self._freed: dict[tuple[int, GroupKey], Matrix] = {}
+        """What victims of a group have freed on a node, less what the group has put there."""
+        self._takers: dict[PodKey, GroupKey] = {}
+        """For whom a pod is evicted, where its room is not for all."""
+        self._on_freed: set[PodKey] = set()
+        """Pods that stand on what their group has freed."""
         self._tries = TRIES
         self._rows = {q: np.zeros(len(scene.ledger.resources), dtype=object) for q in self.use}
 
@@ -110,7 +116,10 @@ class Draft:
         """Start the pod there."""
         assert pod.group is not None
         self.field.add(pod, node)
-        if node not in self.claimed or pod.group not in self.claimed[node]:
+        if pod.group in self.claimed.get(node, ()):
+            self._free(node, pod.group, -1 * self.scene.row(pod))
+            self._on_freed.add(pod.key)
+        else:
             self.base[node] = self.base[node] - self.scene.row(pod)
         self.places[pod.key] = node
         self.started.setdefault(pod.group, []).append(pod)
@@ -121,19 +130,32 @@ class Draft:
         assert pod.group is not None
         node = self.places.pop(pod.key)
         self.field.add(pod, node, -1)
-        if node not in self.claimed or pod.group not in self.claimed[node]:
+        if pod.key in self._on_freed:
+            self._on_freed.discard(pod.key)
+            self._free(node, pod.group, self.scene.row(pod))
+        else:
             self.base[node] = self.base[node] + self.scene.row(pod)
         self.started[pod.group].remove(pod)
         if not self.started[pod.group]:
             del self.started[pod.group]
         self._account([pod], -1)
 
-    def evict(self, pod: Pod, node: int | None, for_all: bool = False) -> None:
-        """Evict the running pod; ``for_all``: anybody may use its room."""
+    def _free(self, node: int, group: GroupKey, row: Matrix) -> None:
+        key = (node, group)
+        self._freed[key] = self._freed[key] + row if key in self._freed else row
+
+    def evict(
+        self, pod: Pod, node: int | None, for_all: bool = False, taker: GroupKey | None = None
+    ) -> None:
+        """Evict the running pod; ``for_all``: anybody may use its room, else the taker."""
         if node is not None:
             self.field.add(pod, node, -1)
             if for_all:
                 self.base[node] = self.base[node] + self.scene.row(pod)
+            elif taker is not None:
+                self.claimed.setdefault(node, set()).add(taker)
+                self._free(node, taker, self.scene.row(pod))
+                self._takers[pod.key] = taker
         self.evicted[pod.key] = -1 if node is None else node
         if pod.group is not None:
             self.losing[pod.group] = self.losing.get(pod.group, 0) + 1
@@ -148,22 +170,26 @@ class Draft:
                 del self.losing[pod.group]
         if node >= 0:
             self.field.add(pod, node, 1)
+            taker = self._takers.pop(pod.key, None)
+            if taker is not None:
+                self._free(node, taker, -1 * self.scene.row(pod))
         self._account([pod], 1)
 
     # Placing on what is free
 
     def open_room(self, group: GroupKey) -> Matrix:
-        """Return the room that the group may use: freed room only where it has a claim."""
+        """Return the room that the group may use: of what was freed, what it has freed itself."""
         room = np.minimum(self.field.room, np.maximum(self.base, 0))
         for i, groups in self.claimed.items():
             if group in groups:
-                room[i] = self.field.room[i]
+                room[i] = self.open_room_on(group, i)
         return room
 
     def open_room_on(self, group: GroupKey, node: int) -> Matrix:
         """Return the room that the group may use on one node."""
         if group in self.claimed.get(node, ()):
-            return np.asarray(self.field.room[node])
+            own = self.base[node] + self._freed.get((node, group), 0)
+            return np.asarray(np.minimum(self.field.room[node], own))
         return np.asarray(np.minimum(self.field.room[node], np.maximum(self.base[node], 0)))
 
     def place_all(self, pods: Sequence[Pod]) -> list[tuple[Pod, int]] | None:

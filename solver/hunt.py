@@ -91,9 +91,7 @@ class Hunt:
             self._forget(self._node_of.get(q.key))
         for p in pods:
             node = self._node_of.get(p.key)
-            self._draft.evict(p, node)
-            if node is not None:
-                self._draft.claimed.setdefault(node, set()).add(self._group)
+            self._draft.evict(p, node, taker=self._group)
             self._taken.setdefault(prey.group, []).append(p)
 
     def _forget(self, node: int | None) -> None:
@@ -170,8 +168,6 @@ class Hunt:
         draft = self._draft
         row = draft.scene.row(pod)
         free = draft.open_room_on(self._group, node).astype(object)
-        if draft.claimed.get(node):
-            free = draft.field.room[node].astype(object)
         total: Cost = (0,) * 6
         leaving: set[PodKey] = set()
         for _, prey, p in self._open(on=node):
@@ -213,9 +209,7 @@ class Hunt:
 
     def _fits_on(self, pod: Pod, node: int, row: Matrix, asked: Matrix) -> bool:
         draft = self._draft
-        free = draft.field.room[node]
-        if node not in draft.claimed or self._group not in draft.claimed[node]:
-            free = draft.open_room_on(self._group, node)
+        free = draft.open_room_on(self._group, node)
         return bool((free[asked] >= row[asked]).all() and draft.field.candidates(pod)[node])
 
     # Sparing

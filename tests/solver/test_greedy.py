@@ -153,8 +153,22 @@ def test_freed_room_is_open_only_to_who_claims_it() -> None:
     other = Members("other", "q", waiting=1)
     draft = draft_of(node("n1", 1), queue("q"), low, top, other)
 
-    draft.evict(low.pods[0], 0)
-    draft.claimed[0] = {top.group.key}
+    draft.evict(low.pods[0], 0, taker=top.group.key)
 
     assert draft.place_all(other.pods) is None
     assert draft.place_all(top.pods) is not None
+
+
+def test_each_claimant_has_the_room_of_its_own_victims() -> None:
+    first, second = Members("first", "q", on=["n1"]), Members("second", "q", on=["n1"])
+    one = Members("one", "q", waiting=2, priority=1)
+    two = Members("two", "q", waiting=1, priority=1)
+    draft = draft_of(node("n1", 2), queue("q"), first, second, one, two)
+
+    draft.evict(first.pods[0], 0, taker=one.group.key)
+    draft.evict(second.pods[0], 0, taker=two.group.key)
+
+    assert draft.place_all(one.pods) is None
+    assert draft.place_all(one.pods[:1]) is not None
+    draft.spare(second.pods[0])
+    assert draft.place_all(two.pods) is None
