@@ -76,6 +76,8 @@ class _Judge:
         pools: Callable[[Outcome, Group], Iterable[tuple[Sequence[Giver], bool]]],
         focus: frozenset[PodKey],
     ) -> Iterator[Objection]:
+        across = item == 3 and outcome.scene.config.priority_everywhere
+        seen: set[frozenset[PodKey]] = set()
         for pool, exactly in pools(outcome, group):
             if not self._patience.spend():
                 return
@@ -89,12 +91,17 @@ class _Judge:
             if result is None:
                 continue
             gives_way, after = result
+            pods = frozenset(p.key for s in gives_way for p in s.pods)
+            if pods in seen:
+                continue
+            seen.add(pods)
             if (item == 7) == (not gives_way) and self._holds(
                 item, outcome, after, group, gives_way
             ):
                 starts = frozenset(p.key for p in after.started[group.key])
                 yield Objection(item, group.key, gives_way, after, starts - outcome.places.keys())
-                if item == 7 or not exactly:
+                # Across queues what gives way may come back by its due: then others are asked.
+                if item == 7 or not (exactly or across):
                     break
 
     @staticmethod
@@ -124,6 +131,7 @@ class _Judge:
             s
             for s in self._starting_out(o, places, g)
             if scene.snapshot.group(s.group).queue != g.queue
+            and not (scene.config.priority_everywhere and self._priority_of(o, s) > g.priority)
         ]
         own = [
             s
@@ -149,6 +157,10 @@ class _Judge:
         ]
         yield self._ranked(o, [s for s in lower if s.starts]), False
         yield self._ranked(o, lower), False
+        if everywhere:
+            for node in sorted({n for s in lower for p in s.pods if (n := o.places.get(p.key))}):
+                here = [s for s in lower if any(o.places.get(p.key) == node for p in s.pods)]
+                yield self._ranked(o, here), False
 
     def _surplus(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
         scene = o.scene

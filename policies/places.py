@@ -129,7 +129,9 @@ class _Walker:
         out: list[_Entry] = []
         for e, (_, _, found) in zip(entries, steps, strict=True):
             if found:
-                over = (*e.over, *((queue, m, columns) for m, columns in found))
+                over = e.over
+                for measure, columns in found:
+                    over = (*over, (queue, measure, columns))
                 e = _Entry(e.key, e.item, e.row, over)
             out.append(e)
         return out

@@ -64,14 +64,16 @@ def beyond(
     table: StandingTable, queue: QueueName, rows: Iterable[Row]
 ) -> Iterator[tuple[Row, list[int], list[Beyond]]]:
     """Yield for each row in turn the prefix, the columns it asks for, and what is exceeded."""
-    floors = {m: table.floors[m][queue] for m in MEASURES}
+    floors: list[tuple[Measure, Mapping[int, int]]] = [
+        (m, table.floors[m][queue]) for m in MEASURES
+    ]
     columns = sorted(table.columns)
     prefix: Row = (0,) * len(table.scene.ledger.resources)
     for row in rows:
         prefix = tuple([a + b for a, b in zip(prefix, row, strict=True)])
         asked = [r for r in columns if row[r]]
         found: list[Beyond] = []
-        for m, most in floors.items():
+        for m, most in floors:
             exceeded = [r for r in asked if prefix[r] > most[r]]
             if exceeded:
                 found.append((m, frozenset(exceeded)))

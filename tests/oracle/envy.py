@@ -222,6 +222,9 @@ class Court:
     def _gives_by_due(self, draft: Draft, g: int, x: Piece) -> bool:
         if self._is_own(g, x):
             return self._is_lower(g, x)
+        c = self.cluster
+        if c.config.priority_everywhere and self._priority(x) > c.groups[g].priority:
+            return False
         branch = self._branches(g, x)[1]
         return not self.standing.is_in_at(branch, x.name, draft.started)
 

@@ -166,3 +166,16 @@ def test_what_was_promised_a_place_keeps_it_against_a_poorer_queue() -> None:
     assert objections() == {(4, "g", ("h",))}
     assert objections(h0="n1") == set()
     assert objections(h0="n1", g0="n1") == {(4, "g", ("h",))}
+
+
+def test_where_priority_counts_everywhere_a_due_yields_to_it() -> None:
+    s = snapshot(
+        node("n1", 1),
+        queue("a", due=1),
+        queue("b", due=0),
+        Members("low", "a", waiting=1, priority=1),
+        Members("high", "b", waiting=1, priority=2),
+    )
+
+    assert items(s, {"high0": "n1"}) == {2}
+    assert items(s, {"high0": "n1"}, config=Config(priority_everywhere=True)) == set()
