@@ -35,6 +35,10 @@ class Placing:
         return not self.over.get((queue, measure), frozenset()).isdisjoint(asks)
 
 
+_Over = tuple[QueueName, Measure, frozenset[int]]
+"""Queue, measure, and the columns in which the item's prefix exceeds it."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Entry:
     """An item in the order of a queue."""
@@ -43,7 +47,7 @@ class _Entry:
     """Its key in the leaf order."""
     item: Item
     row: Row
-    over: tuple[tuple[QueueName, Measure, frozenset[int]], ...]
+    over: tuple[_Over, ...]
 
 
 Walked = Mapping[QueueName, Sequence[_Entry]]
@@ -129,10 +133,8 @@ class _Walker:
         out: list[_Entry] = []
         for e, (_, _, found) in zip(entries, steps, strict=True):
             if found:
-                over = e.over
-                for measure, columns in found:
-                    over = (*over, (queue, measure, columns))
-                e = _Entry(e.key, e.item, e.row, over)
+                more: list[_Over] = [(queue, measure, columns) for measure, columns in found]
+                e = _Entry(e.key, e.item, e.row, (*e.over, *more))
             out.append(e)
         return out
 
