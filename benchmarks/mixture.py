@@ -6,6 +6,7 @@ Gangs, three priorities, spread constraints, queues above and below their due, e
 import statistics
 import time
 from dataclasses import dataclass
+from typing import Literal
 
 from apportion.models import Config, Plan, Snapshot
 from apportion.solver.entry import plan
@@ -25,6 +26,7 @@ CASES = {
     "200 nodes, 1,000 pods": Mix(200, 200, 20, fill=0.85),
     "200 nodes, 1,000 waiting": Mix(200, 1_000, 20),
     "1,000 nodes, 2,000 waiting": Mix(1_000, 2_000, 20),
+    "1,000 nodes, 2,000 pods": Mix(1_000, 700, 20, fill=0.3),
 }
 
 
@@ -53,9 +55,15 @@ class Run:
         return out
 
 
-def measure(name: str, snapshot: Snapshot, budget_s: float, runs: int) -> Run:
+def measure(
+    name: str,
+    snapshot: Snapshot,
+    budget_s: float,
+    runs: int,
+    evictions: Literal["all", "none"] = "all",
+) -> Run:
     """Plan the instance so many times, each with a solver process that is ready."""
-    config = Config(budget_ms=int(budget_s * 1000))
+    config = Config(budget_ms=int(budget_s * 1000), evictions=evictions)
     seconds: list[float] = []
     last: Plan | None = None
     for _ in range(runs):
@@ -79,17 +87,20 @@ def rows(short: bool, runs: int) -> list[Row]:
         passed = first_fit(snapshot)
         plain = time.perf_counter() - t
         run = measure(name, snapshot, BUDGET_S, runs)
-        tiers = {t.name: (str(t.value), str(t.bound)) for t in run.plan.objective}
-        made = run.plan
-        out.append(
-            Row(
-                name, mix.nodes, run.pods, run.waiting, list(run.seconds), plain=[plain],
-                started=len(made.binds) + len(made.nominations), started_plain=len(passed),
-                evicted=len(made.evictions), gap=made.solver.gap, engine=made.solver.engine,
-                note="; ".join(run.lines()[2:]), more={"tiers": tiers},
-            )
-        )  # fmt: skip
+        out.append(row_of(run, mix.nodes, plain, len(passed)))
     return out
+
+
+def row_of(run: Run, nodes: int, plain: float, started_plain: int) -> Row:
+    """Return the figures of an instance."""
+    made = run.plan
+    tiers = {t.name: (str(t.value), str(t.bound)) for t in made.objective}
+    return Row(
+        run.name, nodes, run.pods, run.waiting, list(run.seconds), plain=[plain],
+        started=len(made.binds) + len(made.nominations), started_plain=started_plain,
+        evicted=len(made.evictions), gap=made.solver.gap, engine=made.solver.engine,
+        note="; ".join(run.lines()[2:]), more={"tiers": tiers},
+    )  # fmt: skip
 
 
 register(Subject("mixture", "Mixed work on small clusters, with the gap of every tier; 5 s.", rows))

@@ -28,6 +28,8 @@ _Kind = tuple[_Sign, ...]
 
 SUBSETS = 5
 """Of up to so many kinds of claimants every subset gets its row; of more, the main ones."""
+PAIRS = 12
+"""Of up to so many kinds the solver is told of every pair as well."""
 
 
 def subsets(kinds: Sequence[T]) -> Iterable[Sequence[T]]:
@@ -218,7 +220,8 @@ def _closures(kinds: Sequence[_Kind]) -> Iterable[Sequence[_Kind]]:
     """Every set of kinds with all that have no right beyond it: their rows say the most."""
     seen: set[tuple[_Kind, ...]] = set()
     able = [k for k in kinds if any(k)]
-    for chosen in [(), *subsets(able)]:
+    pairs = combinations(able, 2) if len(able) <= PAIRS else ()
+    for chosen in [(), *subsets(able), *pairs]:
         reach = [set(of) for of in zip(*chosen, strict=True)] or [set()] * len(kinds[0])
         closed = tuple(
             k

@@ -1,8 +1,10 @@
 """The rule of devices, told to the solver: counts of shares per device, nodes with shares only.
 
-For each class (one node) where a share stands or could come: y[s, d] pods of shape s use device d;
-a share on k distinct devices counts on k, at most once per device and pod. Equal devices are
-ordered by their load. Whole devices are counted against those that shares open.
+For each class (one node) where a share stands or could come: y[s, d] pods with share s, of whatever
+shapes, use device d; a share on k distinct devices counts on k, at most once per device and pod.
+Equal devices are ordered by their load. Whole devices are counted against those that shares open:
+what is on a device is at most its room where it is open, and nothing where it is not, so that a
+part of a device opens as large a part of it in an LP as well.
 """
 
 from dataclasses import dataclass, field
@@ -78,10 +80,13 @@ def _tell(board: "Board", rule: str, n: DeviceNode) -> None:
             board.at_most([(1, x), (-board.upper(x), used)], 0, rule, label)
         given = [used]
     n.on = [[] for _ in n.state.node.devices]
-    for k, (s, x) in enumerate(n.shares):
+    alike: dict[DeviceShare, list[Var]] = {}
+    for s, x in n.shares:
         share = s.sample.spec.share
         assert share is not None
-        _spread(board, rule, n, share, x, ("shape on device", s.index, k))
+        alike.setdefault(share, []).append(x)
+    for k, (share, pods) in enumerate(alike.items()):
+        _spread(board, rule, n, share, pods, ("pods on device", k))
     for k, (pod, _) in enumerate(n.state.floating):
         _stay(board, rule, n, pod, 1, None, ("share on device", n.cls.index, k), given)
     for u in n.units:
@@ -89,11 +94,11 @@ def _tell(board: "Board", rule: str, n: DeviceNode) -> None:
             lost = board.lost(u)
             _stay(board, rule, n, u.sample, len(u.pods), lost, ("unit on device", u.index), given)
     n.given = given
-    opened = opened_on(board, rule, n) if _whole_matters(n) else []
+    opened = opened_on(board, rule, n, link=False) if _whole_matters(n) else []
     if opened:
         _whole(board, rule, n, opened, given)
     for d in range(len(n.on)):
-        _room(board, rule, n, d, given)
+        _room(board, rule, n, d, given, _open_here(n, opened, d))
     _order(board, rule, n, opened)
 
 
@@ -111,20 +116,33 @@ def _bears(n: DeviceNode, share: DeviceShare, d: int) -> bool:
     )
 
 
+def _most(n: DeviceNode, share: DeviceShare, d: int) -> int:
+    """Return how many such shares the device takes beside what nobody can evict."""
+    if not _bears(n, share, d):
+        return 0
+    size, room = size_of(share, n.state.node.devices[d]), n.state.room[d]
+    return max(0, min(r // s for s, r in zip(size, room, strict=True) if s))
+
+
 def _spread(
-    board: "Board", rule: str, n: DeviceNode, share: DeviceShare, x: "Var", name: tuple[object, ...]
+    board: "Board",
+    rule: str,
+    n: DeviceNode,
+    share: DeviceShare,
+    pods: "list[Var]",
+    name: tuple[object, ...],
 ) -> None:
-    """Say on which devices the pods of a shape are: Σ over devices = devices of each · pods."""
-    top = board.upper(x)
+    """Say on which devices the pods with a share are: Σ over devices = devices of each · pods."""
+    top = sum(board.upper(x) for x in pods)
     terms: list[Term] = []
     for d in range(len(n.on)):
-        if _bears(n, share, d):
-            y = board.integer(0, top, (*name, n.cls.index, d)).var
+        if most := min(top, _most(n, share, d)):
+            y = board.integer(0, most, (*name, n.cls.index, d)).var
             n.on[d].append((share, y))
             terms.append((1, y))
-            if share.devices > 1:
-                board.at_most([(1, y), (-1, x)], 0, rule, n.cls.label)
-    board.equal([*terms, (-share.devices, x)], 0, rule, n.cls.label)
+            if share.devices > 1 and most > 1:
+                board.at_most([(1, y), *((-1, x) for x in pods)], 0, rule, n.cls.label)
+    board.equal([*terms, *((-share.devices, x) for x in pods)], 0, rule, n.cls.label)
 
 
 def _stay(
@@ -159,15 +177,19 @@ def _known(n: DeviceNode, d: int) -> "list[Unit]":
     return [u for u in n.units if d in u.sample.devices]
 
 
-def opened_on(board: "Board", rule: str, n: DeviceNode) -> "list[Var]":
-    """Return, by device, a 0-1 variable that is 1 where any share is on it."""
+def opened_on(board: "Board", rule: str, n: DeviceNode, link: bool = True) -> "list[Var]":
+    """Return, by device, a 0-1 variable that is 1 where any share is on it.
+
+    Without ``link`` the rows of its room have yet to say so.
+    """
     if n.opened:
         return n.opened
     out = n.opened
     for d in range(len(n.on)):
         flag = board.integer(int(n.state.shares[d] > 0), 1, ("device in use", n.cls.index, d)).var
-        for _, y in n.on[d]:
-            board.at_most([(1, y), (-board.upper(y), flag)], 0, rule, n.cls.label)
+        out.append(flag)
+        if link:
+            _link(board, rule, n, d, flag)
         for u in _known(n, d):
             k = len(u.pods)
             if u.sample.spec.share is not None:
@@ -175,7 +197,6 @@ def opened_on(board: "Board", rule: str, n: DeviceNode) -> "list[Var]":
             else:
                 # Whole devices in use: a share comes once they are left.
                 board.at_most([(k, flag), (-1, board.lost(u))], 0, rule, n.cls.label, n.given)
-        out.append(flag)
     return out
 
 
@@ -201,8 +222,10 @@ def milli_of(share: DeviceShare, device: Device) -> int:
     return 1000 * size_of(share, device)[0] // max(1, room_of(device)[0])
 
 
-def _room(board: "Board", rule: str, n: DeviceNode, d: int, given: "list[Var]") -> None:
-    """On each device Σ of shares ≤ what is left on it and what is freed."""
+def _room(
+    board: "Board", rule: str, n: DeviceNode, d: int, given: "list[Var]", opened: "Var | None"
+) -> None:
+    """On each device Σ of shares ≤ what is left on it and what is freed; 0 where it is not open."""
     device = n.state.node.devices[d]
     if not n.on[d]:
         return
@@ -222,12 +245,33 @@ def _room(board: "Board", rule: str, n: DeviceNode, d: int, given: "list[Var]") 
         for _, y in n.on[d]:
             board.at_most([(1, y), (-board.upper(y), comes)], 0, rule, n.cls.label)
         conditions.append(comes)
+    tells = False
     for m, name in enumerate(MEASURES):
         terms: list[Term] = [(size_of(s, device)[m], y) for s, y in n.on[d]]
         freed: list[Term] = [(-size[m], board.lost(u)) for size, u in back]
-        board.at_most(
-            [*terms, *freed], room[m], rule, f"{n.cls.label} device {d} {name}", conditions
-        )
+        most = room[m]
+        closed: list[Term] = []
+        # What stays of those that may leave is on it as well.
+        full = n.state.room[d][m]
+        reach = sum(c * board.upper(y) for c, y in terms) + full - room[m]
+        says = not conditions and all(c for c, _ in terms) and (reach > full or not tells)
+        if opened is not None and says:
+            most, closed, tells = room[m] - full, [(-min(full, reach), opened)], True
+        label = f"{n.cls.label} device {d} {name}"
+        board.at_most([*terms, *freed, *closed], most, rule, label, conditions)
+    if opened is not None and not tells:
+        _link(board, rule, n, d, opened)
+
+
+def _link(board: "Board", rule: str, n: DeviceNode, d: int, opened: "Var") -> None:
+    """Open the device where any share is on it, one by one."""
+    for _, y in n.on[d]:
+        board.at_most([(1, y), (-board.upper(y), opened)], 0, rule, n.cls.label)
+
+
+def _open_here(n: DeviceNode, opened: "list[Var]", d: int) -> "Var | None":
+    """Return the variable that is 1 where the device is open, if that is a question."""
+    return opened[d] if opened and not n.state.shares[d] else None
 
 
 def _order(board: "Board", rule: str, n: DeviceNode, opened: "list[Var]") -> None:

@@ -145,18 +145,20 @@ class Preemption:
             if v.given_up:
                 continue
             support: list[Var] = []
+            perhaps: dict[Var, list[Var]] = {}
             for role in board.rolesets:
                 right = board.right(role.shape.claimant, v)
-                if right is False:
-                    continue
                 if right is True:
                     support.append(board.count(role))
-                else:
-                    both = board.flag(("takes", role.index, v.index))
-                    label = f"group {v.members.key}"
-                    board.at_most([(1, both), (-1, right)], 0, self.name, label)
-                    board.at_most([(1, both), (-1, board.count(role))], 0, self.name, label)
-                    support.append(both)
+                elif right is not False:
+                    perhaps.setdefault(right, []).append(board.count(role))
+            for right, counts in perhaps.items():
+                # Whoever has the right: one of them takes it.
+                both = board.flag(("takes", right, v.index))
+                label = f"group {v.members.key}"
+                board.at_most([(1, both), (-1, right)], 0, self.name, label)
+                board.at_most([(1, both), *((-1, c) for c in counts)], 0, self.name, label)
+                support.append(both)
             for u in board.units_of(v):
                 board.at_most(
                     [(1, board.lost(u)), *((-len(u.pods), s) for s in support)],

@@ -79,7 +79,10 @@ def _solve(model: Any, request: dict[str, Any], out: IO[bytes]) -> dict[str, Any
     solver = cp_model.CpSolver()
     p = solver.parameters
     for name, value in request["parameters"].items():
-        setattr(p, name, value)
+        if isinstance(value, list):
+            getattr(p, name).extend(value)
+        else:
+            setattr(p, name, value)
     count = len(model.proto.variables)
 
     class Stream(cp_model.CpSolverSolutionCallback):
@@ -92,8 +95,12 @@ def _solve(model: Any, request: dict[str, Any], out: IO[bytes]) -> dict[str, Any
     answer: dict[str, Any] = {"status": name, "seconds": solver.wall_time}
     if name in ("OPTIMAL", "FEASIBLE"):
         answer["values"] = list(solver.response_proto.solution)[:count]
-    if name in ("OPTIMAL", "FEASIBLE", "UNKNOWN") and goal_vars:
-        answer["bound"] = int(solver.response_proto.inner_objective_lower_bound)
+    # Stopped before it searched, the solver says 0 where it knows no bound.
+    if name in ("OPTIMAL", "FEASIBLE") and goal_vars:
+        bound = int(solver.response_proto.inner_objective_lower_bound)
+        found = sum(c * answer["values"][v] for c, v in zip(goal_coefs, goal_vars, strict=True))
+        if bound <= -found:
+            answer["bound"] = bound
         answer["bound_real"] = float(solver.best_objective_bound)
     return answer
 

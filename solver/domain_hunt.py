@@ -13,7 +13,7 @@ from ..policies.tracker import Choice, Mask
 from .draft import Draft, prey_of
 from .hunt import Cost, Hunt
 
-TRIES = 12
+TRIES = 24
 """Up to so many choices of domains are hunted in."""
 
 
@@ -25,20 +25,20 @@ def hunt(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> bool:
     prey = prey_of(draft, group, pods)
     if not prey:
         return False
-    best: tuple[Cost, tuple[Mask, ...]] | None = None
-    for masks in _combinations(draft, pods, choices):
+    found: list[tuple[Cost, int, tuple[Mask, ...]]] = []
+    for n, masks in enumerate(_combinations(draft, pods, choices)):
         one = Hunt(draft, group, pods, prey)
         with _confined(draft, choices, masks):
-            done = one.run()
+            done = one.finds_room()
         if done:
-            cost = one.total()
+            found.append((one.total(), n, masks))
             one.undo()
-            if best is None or cost < best[0]:
-                best = (cost, masks)
-    if best is None:
-        return False
-    with _confined(draft, choices, best[1]):
-        return Hunt(draft, group, pods, prey).run()
+    # What can be spared, and whether every rule bears it, is asked of the cheapest alone.
+    for _, _, masks in sorted(found, key=lambda f: f[:2]):
+        with _confined(draft, choices, masks):
+            if Hunt(draft, group, pods, prey).run():
+                return True
+    return False
 
 
 @contextmanager

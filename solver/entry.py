@@ -1,6 +1,6 @@
 """The entry: ``plan(snapshot, config, previous=None) -> Plan``, a function of its arguments."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from .compile import Compiled, compile_board
 from .decode import Decision, decode
 from .greedy import Ranking, levels_of, rank_and_place
 from .hints import hint_of
+from .linear import satisfies
 from .orderly import Ordered, put_in_order
 from .process import SolverProcess
 from .rows import TierResult, tier_results, vector_of
@@ -106,10 +107,15 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
     decision = decode(board, compiled, found.values) if found.values is not None else greedy
     outcome = outcome_of(scene, decision, levels)
     wrong = verify(outcome)
-    if wrong:
-        return _greedy_answer(base, goals, config, clock, f"the solver's plan breaks {wrong[0]}")
-    if not found.proven and vector_of(base, goals) > vector_of(outcome, goals):
-        return _greedy_answer(base, goals, config, clock, found.detail)
+    why = f"the solver's plan breaks {wrong[0]}" if wrong else found.detail
+    # A board may say less than the rules; a solver that breaks the board itself proves nothing.
+    if wrong and found.values is not None and not satisfies(board, found.values):
+        return _greedy_answer(base, goals, config, clock, why)
+    if wrong or (not found.proven and vector_of(base, goals) > vector_of(outcome, goals)):
+        return _greedy_answer(
+            base, goals, config, clock, why,
+            lambda shown: tier_results(goals, shown, outcome, board, stages, found),
+        )  # fmt: skip
     ordered = put_in_order(outcome, clock)
     tiers = tier_results(goals, ordered.outcome, outcome, board, stages, found)
     row = _row(found, compiled, config, ordered)
@@ -199,9 +205,14 @@ def _greedy_answer(
     config: Config,
     clock: Clock,
     why: str,
+    bounded: Callable[[Outcome], list[TierResult]] | None = None,
 ) -> Answer:
+    """Answer with the greedy plan, and what ``bounded`` knows of its tiers."""
     ordered = put_in_order(outcome, clock)
-    tiers = [TierResult(g, g.measure(ordered.outcome), None) for g in goals]
+    if bounded is None:
+        tiers = [TierResult(g, g.measure(ordered.outcome), None) for g in goals]
+    else:
+        tiers = bounded(ordered.outcome)
     status = "feasible" if config.engine == "greedy" else "fallback"
     row = SolverRow(
         engine="greedy",

@@ -315,8 +315,13 @@ class _Greedy:
         return False
 
     def _idle(self) -> None:
-        """Try once more what failed: evictions may have left room beside those they were for."""
-        for item in self.result.failed:
+        """Try once more what failed, first things first.
+
+        Evictions may have left room beside those they were for; and what started since may have
+        pushed running work beyond what is due or entitled, so that it can be evicted now.
+        """
+        self._hopeless.clear()
+        for item in sorted(self.result.failed, key=self._level):
             g = item.group.key
             m = self.scene.roster[g]
             if (
@@ -325,11 +330,11 @@ class _Greedy:
                 and g not in self.draft.started
             ):
                 continue
-            if item.pods[0].key in self.draft.places:
-                continue
-            row = self.draft.ask(item.pods)
-            if not self.draft.beyond_due(g, row) and not self.draft.quota_gap(g, row):
-                self.draft.place_all(item.pods)
+            if item.pods[0].key not in self.draft.places:
+                self._offer(g, item.pods)
+
+    def _level(self, item: Item) -> tuple[int, int]:
+        return self.result.tier.get((item.group.key, item.kind), (3, 0))
 
 
 def _keep_order(table: StandingTable, ranking: Ranking) -> None:

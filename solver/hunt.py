@@ -53,10 +53,20 @@ class Hunt:
         """Place all the pods and evict what must leave; or change nothing and say no."""
         if not self._prey:
             return False
-        done = self._quota() and self._places() and self._spare() and self._stands()
+        done = self._clears() and self._spare() and self._stands()
         if not done:
             self.undo()
         return done
+
+    def finds_room(self) -> bool:
+        """Place all the pods and evict for them, sparing nobody; or change nothing and say no."""
+        done = bool(self._prey) and self._clears()
+        if not done:
+            self.undo()
+        return done
+
+    def _clears(self) -> bool:
+        return self._quota() and self._places()
 
     # Costs
 

@@ -38,6 +38,21 @@ def linear_of(board: Board) -> Linear:
     return out
 
 
+def satisfies(board: Board, values: Sequence[int]) -> bool:
+    """Say whether the values keep every row of the board, and every variable its range."""
+    ranges = zip(values, board.lower, board.upper_, strict=False)
+    return all(low <= x <= high for x, low, high in ranges) and all(
+        _keeps(row, values) for row in board.rows
+    )
+
+
+def _keeps(row: Row, values: Sequence[int]) -> bool:
+    if not all(values[v] for v in row.given):
+        return True
+    total = sum(c * values[v] for v, c in zip(row.vars, row.coefs, strict=True))
+    return total == row.bound if row.equal else total <= row.bound
+
+
 @dataclass(frozen=True, slots=True)
 class Goal:
     """A linear objective: maximise Σ coefs · vars (minimise by negative coefficients)."""

@@ -142,7 +142,7 @@ class SolverProcess:
         """Ask for the best solution; the best one streamed so far if the process has to be killed.
 
         ``limit_s`` is wall-clock time from now; None: until the process answers. ``fixed`` are
-        variables with the values they keep.
+        variables with the values they keep; a solve with any gives no bound.
         """
         deadline = None if limit_s is None else time.monotonic() + limit_s
         best: tuple[int, ...] | None = None
@@ -176,7 +176,8 @@ class SolverProcess:
             return self._gone(f"the solver process died: {e}", best)
         except (ValueError, TypeError, pickle.UnpicklingError) as e:
             return self._gone(f"the solver process talks nonsense: {e}", best)
-        return Reply(reply.status, best, reply.bound, reply.detail)
+        # Where something was fixed, nothing is known of the model as it is.
+        return Reply(reply.status, best, None if fixed else reply.bound, reply.detail)
 
     def relax(self, model: Linear, goal: Goal, limit_s: float) -> Relaxed | None:
         """Solve the linear relaxation; None where that fails or takes too long."""

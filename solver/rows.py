@@ -40,46 +40,60 @@ def tier_results(
 ) -> list[TierResult]:
     """Measure every tier in plain Python; take bounds from a model in which nothing was fixed.
 
-    A stage was solved among the plans that reach what the search had reached before it. Where the
-    plan has less since (an exchange for the sake of order), later stages know no bound.
+    A stage was solved among the plans that reach what the search had reached before it. So its
+    bound holds for every plan that reaches as much in all of these, be it another than the search
+    found. From the first stage on in which the plan has less, later stages know no bound.
     """
     if found.values is None:
         # No stage at all: nothing could start and nobody could be evicted for anybody.
         return [TierResult(g, v, v) for g in goals for v in [g.measure(outcome)]]
     before, after = entries(searched, goals), entries(outcome, goals)
-    changed = len(stages)
-    for i, s in enumerate(stages):
-        if before[s.goal.name, s.level] != after[s.goal.name, s.level]:
-            changed = i
-            break
+    same = outcome.evicted == searched.evicted
+    known: list[_Known] = []
+    holds = board.exact
+    for s, b in zip(stages, found.bounds, strict=True):
+        at = (s.goal.name, s.level)
+        floor = s.terms.value(found.values)
+        if s.coarse:
+            # In coarser units, what is reached is known for the same victims alone.
+            value = floor if same else None
+        elif isinstance(s.goal, Work):
+            # The search may have counted pods that then found no node.
+            value = after[at]
+        else:
+            value = floor + after[at] - before[at]
+        known.append(_Known(s, b if holds else None, value))
+        holds = holds and value is not None and value >= floor
     out = []
     for g in goals:
-        mine = [
-            (s, b if i <= changed else None)
-            for i, (s, b) in enumerate(zip(stages, found.bounds, strict=True))
-            if s.goal is g
-        ]
+        mine = [k for k in known if k.stage.goal is g]
         value, bound = g.measure(outcome), None
         if board.exact:
-            closed = value == g.measure(searched) and all(
-                b == s.terms.value(found.values) and not s.coarse for s, b in mine
-            )
-            bound = value if closed else _bound(g, mine, found.values)
+            closed = all(k.bound == k.value and not k.stage.coarse for k in mine)
+            closed = closed and (bool(mine) or value == g.measure(searched))
+            bound = value if closed else _bound(g, mine)
         out.append(TierResult(g, value, bound))
     return out
 
 
-def _bound(
-    goal: Objective, mine: Sequence[tuple[Stage, int | None]], solution: Sequence[int]
-) -> int | None:
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A stage, its bound where one holds for the plan, and what the plan reaches in it."""
+
+    stage: Stage
+    bound: int | None
+    value: int | None
+
+
+def _bound(goal: Objective, mine: Sequence[_Known]) -> int | None:
     """Return the sum of the stages' bounds; where one is open, all that follow are fully open."""
-    if all(b is None for _, b in mine):
+    if all(k.bound is None for k in mine):
         return None
     total, is_open = 0, False
-    for s, b in mine:
-        top = s.high if b is None or is_open else b
-        total += s.weight * top
-        is_open = is_open or top > s.terms.value(solution)
+    for k in mine:
+        top = k.stage.high if k.bound is None or is_open else k.bound
+        total += k.stage.weight * top
+        is_open = is_open or k.value is None or top > k.value
     return total if goal.sense == "max" else -total
 
 

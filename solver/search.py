@@ -57,7 +57,8 @@ def search(
     hint: Sequence[int | None] | None = None,
 ) -> Found:
     """Solve the stages in order. Values and bounds are those of the (maximised) stages."""
-    return _Search(linear_of(board), stages, process, config, clock).run(hint)
+    contested = any(not v.given_up for v in board.victims)
+    return _Search(linear_of(board), stages, process, config, clock, contested).run(hint)
 
 
 class _Search:
@@ -68,7 +69,9 @@ class _Search:
         process: SolverProcess,
         config: Config,
         clock: Clock,
+        contested: bool,
     ) -> None:
+        self._contested = contested
         self._model = model
         self._stages = stages
         self._process = process
@@ -115,7 +118,7 @@ class _Search:
                 if v not in known:
                     wish[v] = wish.get(v, 0) + (1 if c > 0 else -1)
         left = self._clock.left()
-        limit = None if left is None else max(0.002, left * 0.3)
+        limit = None if left is None else max(0.002, left * 0.5)
         reply = self._process.solve(
             self._model, goal_of((c, v) for v, c in wish.items()), (), None,
             parameters_of(self._config), limit, fixed,
@@ -152,8 +155,9 @@ class _Search:
             for v, c in zip(s.terms.vars, s.terms.coefs, strict=True)
         )
         reply = self._process.solve(
-            self._model, goal, self._floors, self._best, parameters_of(self._config), limit
-        )
+            self._model, goal, self._floors, self._best,
+            parameters_of(self._config, self._contested), limit,
+        )  # fmt: skip
         if reply.values is not None:
             self._best = reply.values
         if reply.status in ("INFEASIBLE", "INVALID", "KILLED"):
@@ -189,8 +193,11 @@ def _weights(chunk: Sequence[Stage]) -> list[int]:
     return weights
 
 
-def parameters_of(config: Config) -> dict[str, Any]:
-    """Return the solver's parameters: few workers, no symmetry search, no unsafe presolve step."""
+def parameters_of(config: Config, contested: bool = False) -> dict[str, Any]:
+    """Return the solver's parameters: few workers, no symmetry search, no unsafe presolve step.
+
+    ``contested``: somebody could be evicted for somebody.
+    """
     out: dict[str, Any] = {
         "num_workers": 1 if config.deterministic else config.workers,
         "random_seed": config.seed,
@@ -202,6 +209,13 @@ def parameters_of(config: Config) -> dict[str, Any]:
         "max_presolve_iterations": 1,
         "cp_model_probing_level": 0,
     }
+    if contested:
+        # Rights, claims and gangs that go as a whole say little to an LP: clauses prove in a tenth
+        # of the time what it proves. Beside it an LP for what is packing after all.
+        if out["num_workers"] > 1:
+            out["subsolvers"] = ["no_lp", "default_lp"]
+        else:
+            out["linearization_level"] = 0
     if config.deterministic:
         out["max_deterministic_time"] = config.budget_ms / 1000.0
     return out

@@ -89,33 +89,37 @@ class _Claims:
         self._flags: dict[tuple[int, Level], Var] = {}
         self._levels: dict[int, list[Level]] = {}
         victims = [v for v in board.victims if not v.given_up]
+        alike: dict[tuple[int, Level, Var | bool], list[Var]] = {}
         for t in board.types:
             claimant = next((r.shape.claimant for r in board.rolesets_of(t)), None)
             starts = self._starts(t)
             for v in victims if starts else ():
                 right = board.right(claimant, v)
                 if right is not False:
-                    for level, var, kind in starts:
-                        both = _both(board, var, right, (kind, t.index, v.index))
-                        of = self._sources.setdefault(v.index, {})
-                        of.setdefault(level, []).append(both)
+                    for level, var in starts:
+                        alike.setdefault((v.index, level, right), []).append(var)
+        for (victim, level, right), of in alike.items():
+            # Those with one and the same right: whether any of them starts.
+            some = _any(board, of)
+            both = _both(board, some, right, (some, victim))
+            self._sources.setdefault(victim, {}).setdefault(level, []).append(both)
         self._levels = {v: sorted(of) for v, of in self._sources.items()}
 
-    def _starts(self, t: GroupType) -> list[tuple[Level, Var, str]]:
+    def _starts(self, t: GroupType) -> list[tuple[Level, Var]]:
         """Return by level a 0-1 variable: whether the type's minimum, or more than it, starts."""
         board = self._board
         m = t.sample
         start = board.started(t)
         minimum, elastic = board.levels.minimum.get(m.key), board.levels.elastic.get(m.key)
-        out: list[tuple[Level, Var, str]] = []
+        out: list[tuple[Level, Var]] = []
         if start is not None and minimum is not None:
             var = _is_positive(board, [(1, start)], ("starts", t.index))
-            out.append((minimum.level, var, "starts"))
+            out.append((minimum.level, var))
         if elastic is not None:
             counts: list[Term] = [(1, board.count(r)) for r in board.rolesets_of(t)]
             less: list[Term] = [] if start is None else [(-missing_of(m), start)]
             var = _is_positive(board, [*counts, *less], ("more", t.index))
-            out.append((elastic.level, var, "more"))
+            out.append((elastic.level, var))
         return out
 
     def levels(self, victim: int) -> list[Level]:
@@ -185,6 +189,13 @@ def _is_positive(board: Board, terms: Sequence[Term], name: Hashable) -> Var:
     board.at_most([*terms, (-top, flag)], 0, "preemption", "claims")
     board.at_most([(1, flag), *((-c, x) for c, x in terms)], 0, "preemption", "claims")
     return flag
+
+
+def _any(board: Board, flags: Sequence[Var]) -> Var:
+    """Return a 0-1 variable that is 1 exactly where any of them is."""
+    if len(flags) == 1:
+        return flags[0]
+    return _is_positive(board, [(1, f) for f in flags], ("any", *flags))
 
 
 def _both(board: Board, a: Var, right: "Var | bool", name: Hashable) -> Var:

@@ -1,7 +1,7 @@
 """Goals collect their terms; the flat model holds the board's rows one after the other."""
 
 from apportion.policies.board import Row, Var
-from apportion.solver.linear import Goal, Linear, goal_of, linear_of, terms_of
+from apportion.solver.linear import Goal, Linear, goal_of, linear_of, satisfies, terms_of
 from oracle.build import Members, node, queue, snapshot
 
 from .parts import model_of
@@ -62,3 +62,18 @@ def test_model_keeps_its_own_bounds() -> None:
     model.upper[0] = 99
 
     assert board.upper_[0] != 99
+
+
+def test_values_keep_every_row_or_do_not() -> None:
+    board = model_of(snapshot(node("n1", 3), Members("a", "q", 2, waiting=1), queue("q"))).board
+    board.rows = [
+        Row((A, B), (1, 1), 1, "rule", "about"),
+        Row((C,), (1,), 1, "rule", "about", given=(A,), equal=True),
+    ]
+    board.lower, board.upper_ = [0, 0, 0], [1, 1, 2]
+
+    assert satisfies(board, [0, 1, 2]), "the second row is asked for where the first is 1 alone"
+    assert satisfies(board, [1, 0, 1])
+    assert not satisfies(board, [1, 1, 1])
+    assert not satisfies(board, [1, 0, 0]), "an equation"
+    assert not satisfies(board, [0, 0, 3]), "outside its range"

@@ -207,3 +207,11 @@ def test_deterministic_search_has_one_worker_and_no_clock() -> None:
     assert asked["max_deterministic_time"] == 1.5
     assert free["num_workers"] == 2
     assert "max_deterministic_time" not in free
+
+
+def test_where_work_is_contested_one_worker_goes_without_an_lp() -> None:
+    two, one = Config(workers=2), Config(deterministic=True)
+
+    assert parameters_of(two, contested=True)["subsolvers"] == ["no_lp", "default_lp"]
+    assert parameters_of(one, contested=True)["linearization_level"] == 0
+    assert not {"subsolvers", "linearization_level"} & parameters_of(two).keys()
