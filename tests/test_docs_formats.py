@@ -10,7 +10,13 @@ import pydantic
 import pytest
 
 from apportion import models
-from apportion.adapters.configuration import Configuration, QueueSettings, Settings, Tiers
+from apportion.adapters.configuration import (
+    Configuration,
+    Expected,
+    QueueSettings,
+    Settings,
+    Tiers,
+)
 from apportion.adapters.expectations import Expectation
 from apportion.adapters.scenario import (
     Cluster,
@@ -30,11 +36,11 @@ PAGE = (Path(__file__).resolve().parents[1] / "docs" / "formats.md").read_text()
 ROW = re.compile(r"^\| `([^`]+)` \| (.+) \|$", re.MULTILINE)
 SNAPSHOT = models.Snapshot
 PLAN = models.Plan
-NOT_WRITTEN = {"Amounts", "Config", "QueueShare", "TierSettings", "Violation"}
+NOT_WRITTEN = {"Amounts", "Config", "ExpectedPod", "QueueShare", "TierSettings", "Violation"}
 """Values that stand in no document: amounts are mappings, settings have words of their own."""
 PEOPLE = (
     Scenario, Meta, Near, Cluster, ScenarioNode, NodeTaint, ScenarioQueue, ScenarioGroup, Role,
-    Expectation, Configuration, Settings, Tiers, QueueSettings,
+    Expectation, Configuration, Settings, Tiers, Expected, QueueSettings,
 )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ def test_defaults_of_a_cycle_are_these() -> None:
         "grace_s": 60,
         "overcommit_percent": 120,
     }
-    assert asdict(TierSettings()) == {"slices": 8, "packing": "binpack"}
+    assert asdict(TierSettings()) == {"slices": 8, "packing": "binpack", "mix": ()}
     assert asdict(QueueShare()) == {
         "within": "groups",
         "capability_percent": {},
