@@ -76,7 +76,10 @@ def _full(nodes: list[Node], mixed: bool, seed: int) -> tuple[list[Group], list[
                 )
             )  # fmt: skip
     budgets = [
-        Budget("old", f"b{b}", LabelSelector((Requirement("guarded", "In", (f"b{b}",)),)), 1)
+        Budget(
+            "old", f"b{b}", LabelSelector((Requirement("guarded", "In", (f"b{b}",)),)),
+            max(1, len(nodes) // 50),
+        )
         for b in range(20)
     ] if mixed else []  # fmt: skip
     return groups, pods, budgets
@@ -97,7 +100,7 @@ def inside_their_due(nodes: int = 500, gang: int = 10) -> Snapshot:
 def reclaim(nodes: int = 500, gang: int = 250, seed: int = 1) -> Snapshot:
     """Return a full cluster of which nothing is due, and a gang that is due all of it.
 
-    Victims of five priorities and mixed ages; a tenth of them under budgets that bear one loss.
+    Victims of five priorities and mixed ages; a tenth of them under budgets that bear half of it.
     """
     of = _nodes(nodes)
     groups, pods, budgets = _full(of, mixed=True, seed=seed)

@@ -337,6 +337,11 @@ class Board:
             return False
         return self.rights.get((claimant, victim.index), True)
 
+    def is_wanted(self, victim: Victim) -> bool:
+        """Say whether anybody might have a right to the victim in some plan."""
+        claimants = dict.fromkeys(s.claimant for s in self.shapes if s.claimant is not None)
+        return any(self.right(c, victim) is not False for c in claimants)
+
     # Constraints
 
     def at_most(

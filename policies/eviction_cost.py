@@ -4,17 +4,16 @@ Groups that are given up cost nothing: they go in any case. Each cost says what 
 victim, so that the search can ask what the evictions for one level of work cost.
 """
 
-import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ..models import GroupKey, Pod, QueueName
+from ..models import GroupKey, Pod
+from .coming_back import returning
 from .cost import age_s, lost_work
 from .evictable import given_up, victim_priority
-from .items import Item, items_of
+from .items import Item
 from .outcome import Outcome
-from .places import places_of_items
 from .scene import Scene
 from .standing import standing_of
 from .standing_rows import out_var, running_items
@@ -51,9 +50,8 @@ class Returning:
     sense: Sense = "min"
 
     def parts(self, board: "Board") -> "Iterable[Part]":
-        return [
-            (v.index, c, x) for v in board.victims if not v.given_up for c, x in self._of(board, v)
-        ]
+        able = [v for v in board.victims if not v.given_up and board.is_wanted(v)]
+        return [(v.index, c, x) for v in able for c, x in self._of(board, v)]
 
     def cost(self, board: "Board") -> "Iterable[Term]":
         return _terms(self.parts(board))
@@ -106,31 +104,6 @@ class Returning:
 
     def measure_of(self, outcome: Outcome, victims: Victims) -> int:
         return sum(returning(outcome, g) for g in victims)
-
-
-def returning(outcome: Outcome, group: GroupKey) -> int:
-    """Return how many evicted pods of the group are in, once everything else that goes is gone."""
-    scene = outcome.scene
-    table = standing_of(scene)
-    of_leaf: dict[QueueName, list[Item]] = {}
-    for m in scene.roster.values():
-        if m.group.queue not in scene.tree or m.key in table.lost:
-            continue
-        new = {p.key for p in outcome.started.get(m.key, ())}
-        if m.key != group and m.key in outcome.losses:
-            # Its minimum forms anew from what is left.
-            m = dataclasses.replace(m, running=outcome.kept(m.key))
-        items = items_of(scene, m, [p for p in m.pending if p.key in new])
-        of_leaf.setdefault(m.group.queue, []).extend(items)
-    places = places_of_items(table, of_leaf)
-    m = scene.roster[group]
-    lost = len(outcome.losses[group])
-    mine = items_of(scene, m, ())
-    first = next((i for i in mine if i.kind == "minimum"), None)
-    if lost == len(m.running) and first is not None:
-        return lost if places.of(first).is_in else 0
-    singles_out = sum(not places.of(i).is_in for i in mine if i.kind == "elastic")
-    return max(0, lost - singles_out)
 
 
 @dataclass(frozen=True, slots=True)

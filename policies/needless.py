@@ -81,7 +81,7 @@ def _returns(outcome: Outcome, patience: Patience) -> Iterator[Objection]:
                 taker = r.group in outcome.started and bool(had.may(r.group, key))
                 if taker or _instead(outcome, lost, r):
                     pool.append(r)
-            found = smallest(nothing, key, pool) if pool else None
+            found = smallest(nothing, key, pool, patience) if pool else None
             if found is None:
                 continue
             gives_way, then = found

@@ -87,7 +87,7 @@ class _Judge:
                 tried = exchange(outcome, group.key, pool)
                 result = None if tried is None else (tuple(pool), tried)
             else:
-                result = smallest(outcome, group.key, focused(pool, focus))
+                result = smallest(outcome, group.key, focused(pool, focus), self._patience)
             if result is None:
                 continue
             gives_way, after = result

@@ -41,6 +41,7 @@ class Outcome:
         self.kept_places: object | None = None
         """Where work stands, once somebody has asked."""
         self.kept_rights: object | None = None
+        self.kept_remaining: object | None = None
 
     @classmethod
     def of_plan(cls, scene: Scene, plan: Plan) -> "Outcome":

@@ -6,6 +6,7 @@ from itertools import combinations
 from ..models import GroupKey, PodKey
 from .exchange import exchange
 from .givers import Giver
+from .objection import Patience
 from .outcome import Outcome
 
 SMALL = 7
@@ -13,11 +14,12 @@ SMALL = 7
 
 
 def smallest(
-    outcome: Outcome, group: GroupKey, pool: Sequence[Giver]
+    outcome: Outcome, group: GroupKey, pool: Sequence[Giver], patience: Patience | None = None
 ) -> tuple[tuple[Giver, ...], Outcome] | None:
     """Return a minimal part of the pool that makes room for the group, and the plan it leads to.
 
     The pool's first members are the first to give way; none of the result could stay, pod by pod.
+    None as well where patience ends before that is known.
     """
     every = _distinct(pool)
     chosen = [g for g in every if g.stands_for is None]
@@ -32,6 +34,8 @@ def smallest(
         if found is None:
             return None
     for giver in reversed(list(chosen)):
+        if patience is not None and patience.is_over:
+            return None
         fewer = [g for g in chosen if g is not giver]
         tried = exchange(outcome, group, fewer)
         if tried is not None:

@@ -1,11 +1,12 @@
 """In and out as the solver sees them: constants where they are known, variables elsewhere."""
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..models import GroupKey, PodKey, PodState, QueueName
 from .items import AS_IT_IS, Item, items_of
+from .loss_rows import Losses
 from .ranks import ranks_of
 from .standing import Measure, StandingTable
 
@@ -69,13 +70,10 @@ class _Order:
     def _runs(self, item: Item) -> bool:
         return not self._repairs(item) and item.pods[0].state is PodState.RUNNING
 
-    def running(self, position: int) -> Mapping[GroupKey, int]:
-        """Return how many running pods of which groups stand there and before."""
-        out: Counter[GroupKey] = Counter()
-        for item in self._items[: position + 1]:
-            if self._runs(item):
-                out[item.group.key] += sum(p.state is PodState.RUNNING for p in item.pods)
-        return out
+    @cached_property
+    def losses(self) -> Losses:
+        runs = ((n, item) for n, item in enumerate(self._items) if self._runs(item))
+        return Losses(self._board, runs)
 
     def starts(self, position: int) -> "list[tuple[tuple[int, ...], Var]]":
         """Return the variables that add to the sum when something starts there or before."""
@@ -220,10 +218,7 @@ def out_var(
     base, starts = order.base[position], order.starts(position)
     losses: list[tuple[tuple[int, ...], Var]] = []
     if after:
-        for key, before in order.running(position).items():
-            v = board.victim_of(key)
-            if v is not None and key != item.group.key:
-                losses += _losses(board, v, before)
+        losses += order.losses.before(position, item.group.key)
     e = table.within(measure)[queue]
     answer: Var | bool = False
     open_columns: list[tuple[int, int, list[Term]]] = []
@@ -252,22 +247,6 @@ def out_var(
     return answer
 
 
-def _losses(board: "Board", v: "Victim", before: int) -> "Iterable[tuple[tuple[int, ...], Var]]":
-    """What no longer stands before an item when the victim loses pods; at most so many did.
-
-    What is left of a group fills its places from the first: pods that stood behind go first.
-    """
-    units = board.units_of(v)
-    behind = len(v.members.running) - before
-    if not behind:
-        yield from ((u.row, board.lost(u)) for u in units)
-        return
-    less = board.integer(0, before, ("less", v.index, before)).var
-    label = f"group {v.members.key} fewer before"
-    board.at_most([*((1, board.lost(u)) for u in units), (-1, less)], behind, "preemption", label)
-    yield tuple(max(of) for of in zip(*(u.row for u in units), strict=True)), less
-
-
 def within_var(
     board: "Board",
     table: StandingTable,
@@ -275,7 +254,11 @@ def within_var(
     asks: Sequence[int],
     measure: Measure,
 ) -> "Var | bool":
-    """Say whether the queues stay within the measure on what is asked for, after the plan."""
+    """Say whether the queues stay within the measure on what is asked for, after the plan.
+
+    Asked for those of the first queue that ask so and start something: what the least of their pods
+    adds is part of the plan.
+    """
     queues = tuple(queues)
     memo = ("within", queues, tuple(asks), measure)
     if memo in board.answers:
@@ -283,6 +266,11 @@ def within_var(
     path = board.scene.tree.path
     rows: list[tuple[list[Term], int]] = []
     answer: Var | bool = True
+    mine = [
+        role.shape.row
+        for role in board.rolesets
+        if (c := role.shape.claimant) is not None and (c.queue, c.asks) == (queues[0], tuple(asks))
+    ]
     for q in queues:
         new_of: list[GroupType] = [t for t in board.types if q in path(t.queue)]
         units = [u for u in board.units if q in path(u.victim.queue)]
@@ -297,7 +285,8 @@ def within_var(
             ]
             lost: list[Term] = [(-u.row[r], board.lost(u)) for u in units if u.row[r]]
             limit = int(table.within(measure)[q][r]) - table.limits.use[q][r]
-            if sum(c * board.upper(v) for c, v in lost) > limit:
+            least = min((row[r] for row in mine), default=0)
+            if least + sum(c * board.upper(v) for c, v in lost) > limit:
                 answer = False
             elif sum(c * board.upper(v) for c, v in new) > limit:
                 rows.append(([*new, *lost], limit))

@@ -18,6 +18,7 @@ from ..policies.board import (
     Unit,
     Victim,
 )
+from ..policies.budgets import covering_of
 from ..policies.cells_tracker import celled
 from ..policies.cost import spare_members
 from ..policies.device_room import sharing_nodes
@@ -259,7 +260,7 @@ class _Compiler:
         return tuple(out)
 
     def _budgets(self, p: Pod) -> tuple[int, ...]:
-        return tuple(i for i, b in enumerate(self.scene.snapshot.budgets) if b.covers(p))
+        return covering_of(self.scene).of(p)
 
     # Nodes
 

@@ -4,12 +4,15 @@ A heuristic: node by node the cheapest victims that make a pod fit, then whateve
 spared. The checker judges every result; the solver improves on it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from ..models import GroupKey, Pod, PodKey
 from ..policies.api import Constraint
+from ..policies.budgets import covering_of
 from ..policies.cost import age_s, lost_work
 from ..policies.ledger import Matrix
 from ..policies.outcome import Outcome
@@ -46,6 +49,15 @@ class Hunt:
             for p in one.pods:
                 if (node := self._node_of.get(p.key)) is not None:
                     self._on.setdefault(node, []).append((one, p))
+        self._covering = covering_of(draft.scene)
+        self._guarded: dict[int, set[int]] = {}
+        """By budget, the nodes with prey that it covers."""
+        for i, on in self._on.items():
+            for b in self._covering.count(p for _, p in on):
+                self._guarded.setdefault(b, set()).add(i)
+        pods_of = draft.scene.pods
+        self._lost = self._covering.count(pods_of[k] for k in draft.evicted)
+        """How many evictions each budget bears already."""
         self._costs: dict[int, dict[int, Cost | None]] = {}
         """Cost of making room on a node, by spec, as long as nothing there changes."""
 
@@ -86,13 +98,22 @@ class Hunt:
             members = self._draft.scene.roster[prey.group]
             rest = [p for p in members.running if p is not pod and p.key not in evicted]
             if members.is_whole(rest):
-                return (pod,)
+                return (pod,) if self._bears((pod,)) else ()
         if not prey.whole:
             return ()
         at = (prey.group, len(evicted))
         if at not in self._wholes:
             self._wholes[at] = tuple(p for p in prey.pods if p.key not in evicted)
-        return self._wholes[at]
+        wave = self._wholes[at]
+        return wave if self._bears(wave) else ()
+
+    def _bears(self, pods: Sequence[Pod], more: Mapping[int, int] = MappingProxyType({})) -> bool:
+        """Say whether the budgets bear these evictions, beside those so far and some more."""
+        if not any(map(self._covering.of, pods)):
+            return True
+        counts = self._covering.count(pods)
+        lost = self._lost
+        return self._covering.bear({i: n + lost[i] + more.get(i, 0) for i, n in counts.items()})
 
     # Taking
 
@@ -103,6 +124,10 @@ class Hunt:
             node = self._node_of.get(p.key)
             self._draft.evict(p, node, taker=self._group)
             self._taken.setdefault(prey.group, []).append(p)
+            for b in self._covering.of(p):
+                self._lost[b] += 1
+                for i in self._guarded.get(b, ()):
+                    self._forget(i)
 
     def _forget(self, node: int | None) -> None:
         """Something there has changed: costs have to be found anew."""
@@ -180,12 +205,16 @@ class Hunt:
         free = draft.open_room_on(self._group, node).astype(object)
         total: Cost = (0,) * 6
         leaving: set[PodKey] = set()
+        lost: Counter[int] = Counter()
         for _, prey, p in self._open(on=node):
             if (free >= row).all():
                 break
             if p.key in leaving:
                 continue
             wave = self._wave(prey, p)
+            if not self._bears(wave, lost):
+                continue
+            lost += self._covering.count(wave)
             leaving |= {q.key for q in wave}
             for q in wave:
                 if self._node_of.get(q.key) == node:

@@ -10,7 +10,7 @@ from apportion.policies.legality import verify
 from apportion.policies.levels import Level, Worth
 from apportion.solver.draft import Draft
 from apportion.solver.entry import outcome_of
-from oracle.build import Members, cores, node, queue, snapshot
+from oracle.build import Members, budget, cores, node, queue, snapshot
 from oracle.worlds import settings, world
 
 from .parts import Model, model_of, names
@@ -64,6 +64,24 @@ def test_victims_leave_for_higher_priority_and_what_need_not_go_is_spared() -> N
     )  # fmt: skip
 
     assert (started(model), evicted(model)) == ({"top0"}, {"low0"})
+
+
+@pytest.mark.parametrize(("allowed", "gone"), [(2, {"cheap0", "cheap1"}), (1, {"cheap0", "dear0"})])
+def test_a_budget_that_bears_no_more_sends_the_hunt_elsewhere(allowed: int, gone: set[str]) -> None:
+    """The cheaper victims on two nodes have one budget; a third node's is dearer."""
+    model = model_of(
+        snapshot(
+            *(node(n, 1) for n in ("n1", "n2", "n3")),
+            queue("q"),
+            Members("cheap", "q", on=["n1", "n2"], minimum=0),
+            Members("dear", "q", on=["n3"], priority=1),
+            budget("cheap", allowed),
+            Members("g", "q", waiting=2, minimum=2, priority=9),
+        )
+    )
+
+    assert started(model) == {"g0", "g1"}
+    assert evicted(model) == gone
 
 
 def test_nobody_leaves_where_evictions_are_off() -> None:
