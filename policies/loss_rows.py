@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from math import gcd
 from typing import TYPE_CHECKING
 
-from ..models import GroupKey, PodState
+from ..models import GroupKey, PodState, QueueName
 from .items import Item
 
 if TYPE_CHECKING:
@@ -24,8 +24,10 @@ LARGEST = 1 << 31
 class Losses:
     """The victims among a queue's running items, given in their order with their positions."""
 
-    def __init__(self, board: "Board", running: Iterable[tuple[int, Item]]) -> None:
-        self._board = board
+    def __init__(
+        self, board: "Board", queue: QueueName, running: Iterable[tuple[int, Item]]
+    ) -> None:
+        self._board, self._queue = board, queue
         at: dict[GroupKey, list[int]] = {}
         for position, item in running:
             pods = sum(p.state is PodState.RUNNING for p in item.pods)
@@ -91,7 +93,7 @@ class Losses:
                     terms.append((1, last[r]))
                 if terms:
                     most = sum(c * board.upper(x) for c, x in terms)
-                    name = ("lost before", self._ends[len(self._sums)], v.index, r)
+                    name = ("lost before", self._queue, v.index, r)
                     sums[r] = board.integer(0, most, name).var
                     label = f"group {v.members.key} lost before"
                     # A sum is at least what it counts: more would only let less be out.

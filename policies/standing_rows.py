@@ -73,7 +73,7 @@ class _Order:
     @cached_property
     def losses(self) -> Losses:
         runs = ((n, item) for n, item in enumerate(self._items) if self._runs(item))
-        return Losses(self._board, runs)
+        return Losses(self._board, self._queue, runs)
 
     def starts(self, position: int) -> "list[tuple[tuple[int, ...], Var]]":
         """Return the variables that add to the sum when something starts there or before."""

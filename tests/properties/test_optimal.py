@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from apportion.models import Config, Snapshot
+from apportion.policies import loss_rows
 from apportion.solver.process import SolverProcess
 from oracle import worlds
 from properties.clusters import SMALL, cluster
@@ -30,6 +31,15 @@ def test_small_clusters_are_solved_as_well_as_can_be(
     seeds: list[int], solver: SolverProcess, tally: Tally
 ) -> None:
     on_clusters(seeds, tally, Property(any_cluster, partial(faults, solver, tally)))
+
+
+@pytest.mark.parametrize("seeds", shards(100, 450_000))
+def test_sums_that_are_chained_say_the_same(
+    seeds: list[int], solver: SolverProcess, tally: Tally, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of few victims as of many: what they lose is added up one after the other."""
+    monkeypatch.setattr(loss_rows, "CHAINED", 0)
+    on_clusters(seeds, tally, Property(crowded_cluster, partial(faults, solver, tally)))
 
 
 @pytest.mark.parametrize("seeds", shards(400, 400_000))
