@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from ..models import GroupKey, Pod
 from ..policies.fitting import emptied
 from ..policies.tracker import Choice, Mask
-from .draft import Draft, prey_of
+from .draft import Draft
 from .hunt import Cost, Hunt
+from .prey import prey_of
 
 TRIES = 24
 """Up to so many choices of domains are hunted in."""

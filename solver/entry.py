@@ -16,8 +16,9 @@ from ..policies.scene import Scene
 from .assemble import assemble
 from .compile import Compiled, compile_board
 from .decode import Decision, decode
-from .greedy import Ranking, levels_of, rank_and_place
+from .greedy import Ranking, rank_and_place
 from .hints import hint_of
+from .leveling import levels_of
 from .linear import satisfies
 from .orderly import Ordered, put_in_order
 from .process import SolverProcess

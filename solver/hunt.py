@@ -16,7 +16,8 @@ from ..policies.budgets import covering_of
 from ..policies.cost import age_s, lost_work
 from ..policies.ledger import Matrix
 from ..policies.outcome import Outcome
-from .draft import Draft, Prey, prey_of, running_on
+from .draft import Draft
+from .prey import Prey, prey_of, running_on
 
 Cost = tuple[int, ...]
 

@@ -20,7 +20,8 @@ from apportion.policies.outcome import Outcome
 from apportion.policies.registry import built_in, rules_for
 from apportion.policies.scene import Scene
 from apportion.policies.testing import agrees
-from apportion.solver.greedy import levels_of, rank_and_place
+from apportion.solver.greedy import rank_and_place
+from apportion.solver.leveling import levels_of
 from apportion.solver.process import SolverProcess
 from oracle.claiming import claiming
 from oracle.leveled import leveled
