@@ -297,11 +297,15 @@ class Cluster:
         for i in self.sitting:
             self.base[self.node_of[i]] = plus(self.base[self.node_of[i]], self.size[i])
         kinds: dict[object, int] = {}
-        keys = _label_keys(self.snapshot)
+        read = _label_keys(self.snapshot)
+        guarded = set[str]().union(
+            *(b.selector.keys() for b in self.snapshot.budgets if b.selector)
+        )
         self.kind: dict[int, int] = {}
         """Interchangeable pending or running pods have one kind."""
         for i in (*self.allowed, *sorted(self.ours)):
             p = self.pods[i]
+            keys = read if i in self.allowed else read | guarded  # budgets guard what runs
             mark = (
                 self.group_of[i],
                 p.role,
@@ -442,6 +446,4 @@ def _label_keys(snapshot: Snapshot) -> frozenset[str]:
             keys |= t.selector.keys() if t.selector else set()
         for c in p.spec.spread:
             keys |= c.selector.keys() if c.selector else set()
-    for b in snapshot.budgets:
-        keys |= b.selector.keys() if b.selector else set()
     return frozenset(keys)

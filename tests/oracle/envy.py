@@ -24,7 +24,7 @@ from oracle.choice import may_ever_evict
 from oracle.cluster import BROKEN
 from oracle.cost import cost_of
 from oracle.exchange import Draft, Exchanges, Piece, Pods, Step
-from oracle.items import dominant
+from oracle.items import MINIMUM, Name, dominant
 from oracle.legality import plan_of
 from oracle.search import named
 from oracle.standing import Standing, standing_of
@@ -266,11 +266,24 @@ class Court:
     def _holds(self, draft: Draft, g: int, k: int, given: frozenset[Piece], step: Step) -> bool:
         """Say whether the plan that the exchange leads to fulfils what item k asks of it."""
         if k == 2:
-            return self.standing.is_in(step.name, step.draft.started)
+            return self.standing.is_in(self._judged(step), step.draft.started)
         if k == 4:
             mine, other = self._branches(g, next(iter(given)))
             return self._share(other, step.draft) > self._share(mine, draft)
         return True
+
+    def _judged(self, step: Step) -> Name:
+        """Return the item that g starts: of equal elastic members the last, whatever its name."""
+        c, (g, which) = self.cluster, step.name
+        if which == MINIMUM:
+            return step.name
+        row = self.standing.row(c.queue_of[g], step.draft.started)
+        alike = [
+            n
+            for n in row
+            if n[0] == g and n[1] in step.draft.started and c.kind[n[1]] == c.kind[which]
+        ]
+        return alike[-1] if alike else step.name
 
     def _share(self, q: int, draft: Draft) -> Fraction | float:
         c = self.cluster

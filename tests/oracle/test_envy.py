@@ -179,3 +179,17 @@ def test_where_priority_counts_everywhere_a_due_yields_to_it() -> None:
 
     assert items(s, {"high0": "n1"}) == {2}
     assert items(s, {"high0": "n1"}, config=Config(priority_everywhere=True)) == set()
+
+
+def test_one_more_of_equal_members_is_judged_by_the_last_place() -> None:
+    """The entitlement of q reaches for one: whichever of its two starts, the other is beyond."""
+    s = snapshot(
+        node("n1", 2),
+        queue("q", due=1),
+        queue("other", due=0),
+        Members("g", "q", waiting=2, minimum=0),
+        Members("h", "other", waiting=1),
+    )
+
+    assert items(s, {"g0": "n1", "h0": "n1"}) == set()
+    assert items(s, {"g1": "n1", "h0": "n1"}) == set()
