@@ -18,7 +18,7 @@ STYLE = """
 @media (prefers-color-scheme:dark){:root{--ink:#e8ebee;--soft:#9ba6b1;--line:#343b43;
 --paper:#14181c;--ours:#6aaef5;--plain:#f0a35e}}
 body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);margin:2rem auto;
-max-width:56rem;padding:0 1rem}
+max-width:72rem;padding:0 1rem}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2.5rem}p,small{color:var(--soft)}
 svg{display:block;width:100%;height:auto;margin:.5rem 0}
 text{fill:var(--soft);font-size:12px}.name{fill:var(--ink)}
@@ -37,10 +37,11 @@ min-width:16rem;color:var(--soft)}
 def page(results: dict[str, Any]) -> str:
     """Return the whole page."""
     of = ", ".join(f"{k} {v}" for k, v in results["machine"].items())
+    runs = "1 run" if results["runs"] == 1 else f"{results['runs']} runs"
     body = [
         "<h1>Benchmarks</h1>",
-        f"<p>{escape(of)}; {results['runs']} runs of each instance. Dots are medians, bars go from "
-        "the fastest run to the slowest.</p>",
+        f"<p>{escape(of)}; {runs} of each instance. Dots are medians, bars go from the fastest "
+        "run to the slowest.</p>",
         '<p><span class="key" style="background:var(--ours)"></span>plan, snapshot in memory to '
         'verified plan <span class="key" style="background:var(--plain)"></span>plain first-fit '
         "pass over the same pods</p>",
