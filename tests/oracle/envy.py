@@ -273,17 +273,20 @@ class Court:
         return True
 
     def _judged(self, step: Step) -> Name:
-        """Return the item that g starts: of equal elastic members the last, whatever its name."""
+        """Return the item that what g starts more is part of: of equal members the last one's."""
         c, (g, which) = self.cluster, step.name
         if which == MINIMUM:
             return step.name
+        (fresh,) = step.fresh
         row = self.standing.row(c.queue_of[g], step.draft.started)
+        mine = [p.item for n, p in row.items() if n[0] == g]
         alike = [
-            n
-            for n in row
-            if n[0] == g and n[1] in step.draft.started and c.kind[n[1]] == c.kind[which]
+            x.name
+            for x in mine
+            if x.name[1] in step.draft.started and c.kind[x.name[1]] == c.kind[fresh]
         ]
-        return alike[-1] if alike else step.name
+        own = next(x.name for x in mine if fresh in x.pods)
+        return alike[-1] if alike else own
 
     def _share(self, q: int, draft: Draft) -> Fraction | float:
         c = self.cluster
