@@ -8,6 +8,7 @@ See docs/design/board.md.
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import gcd
 from typing import Any, NewType
 
@@ -339,8 +340,12 @@ class Board:
 
     def is_wanted(self, victim: Victim) -> bool:
         """Say whether anybody might have a right to the victim in some plan."""
-        claimants = dict.fromkeys(s.claimant for s in self.shapes if s.claimant is not None)
-        return any(self.right(c, victim) is not False for c in claimants)
+        return any(self.right(c, victim) is not False for c in self.claimants)
+
+    @cached_property
+    def claimants(self) -> tuple[Claimant, ...]:
+        """Return all claimants, in the order of shapes, which is the same in every process."""
+        return tuple(dict.fromkeys(s.claimant for s in self.shapes if s.claimant is not None))
 
     # Constraints
 

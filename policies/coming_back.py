@@ -4,7 +4,7 @@ The items that stay are put in order once for a plan; each victim is then looked
 """
 
 import dataclasses
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from ..models import GroupKey, QueueName
@@ -36,9 +36,6 @@ class _Line:
 
     def before(self, key: Key) -> Row:
         return self._sums[bisect_left(self._keys, key)]
-
-    def up_to(self, key: Key) -> Row:
-        return self._sums[bisect_right(self._keys, key)]
 
 
 class _Remaining:

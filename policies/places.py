@@ -90,15 +90,6 @@ class _Walker:
             out[q] = self._kept[memo]
         return out
 
-    def of(self, items: Mapping[QueueName, Sequence[Item]]) -> dict[QueueName, list[_Entry]]:
-        """Walk the given items."""
-        tree = self._table.scene.tree
-        out: dict[QueueName, list[_Entry]] = {}
-        for q in reversed(tree.downwards):
-            own = self._leaf(q, items.get(q, ()))
-            out[q] = self._walk(q, own, [out[c] for c in tree.children.get(q, ())])
-        return out
-
     def _items(self, queue: QueueName, new: set[PodKey]) -> list[Item]:
         scene = self._table.scene
         out: list[Item] = []
@@ -200,8 +191,3 @@ def places_of(table: StandingTable, outcome: Outcome) -> Places:
         outcome.kept_places = known
     assert isinstance(known, Places)
     return known
-
-
-def places_of_items(table: StandingTable, items: Mapping[QueueName, Sequence[Item]]) -> Places:
-    """Return the places of the given items."""
-    return Places(table, _walker(table).of(items))

@@ -16,7 +16,7 @@ from .right_rows import tell_rights
 from .rights import Rights, rights_of
 
 if TYPE_CHECKING:
-    from .board import Board, Claimant, Term, Var, Victim
+    from .board import Board, Term, Var, Victim
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +85,10 @@ class Preemption:
         if not board.victims:
             return
         tell_claims(board, self.name)
-        self._guarantees(board, {s.claimant for s in board.shapes if s.claimant is not None})
+        self._guarantees(board)
         self._must_stay(board)
 
-    def _guarantees(self, board: "Board", claimants: "set[Claimant]") -> None:
+    def _guarantees(self, board: "Board") -> None:
         scene, limits = board.scene, limits_of(board.scene)
         path = scene.tree.path
         for q in scene.tree.downwards:
@@ -96,7 +96,7 @@ class Preemption:
                 continue
             units = [u for u in board.units if q in path(u.victim.queue) and not u.victim.given_up]
             for v in {u.victim.index: u.victim for u in units}.values():
-                raid = self._raided(board, v, claimants)
+                raid = self._raided(board, v)
                 for r, kept in enumerate(limits.guarantee[q]):
                     floor = min(kept, limits.use[q][r])
                     if not floor:
@@ -116,7 +116,7 @@ class Preemption:
                         [*lost, *new], limits.use[q][r] - floor, self.name, about, given=[raid]
                     )
 
-    def _raided(self, board: "Board", v: "Victim", claimants: "set[Claimant]") -> "Var":
+    def _raided(self, board: "Board", v: "Victim") -> "Var":
         """1 where pods of the victim go, and no starting group of its own queue may take them."""
         memo = ("raided", v.index)
         raid = board.flag(memo)

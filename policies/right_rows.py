@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 def tell_rights(board: "Board", rule: str) -> None:
     """Fill the board's rights: constants where they are known, variables elsewhere."""
     standing = standing_of(board.scene)
-    # In the order of shapes: variables must be made in the same order in every process.
-    claimants = dict.fromkeys(s.claimant for s in board.shapes if s.claimant is not None)
-    for c in claimants:
+    for c in board.claimants:
         for v in board.victims:
             if v.given_up:
                 continue
