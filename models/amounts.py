@@ -5,7 +5,7 @@ device stay exact; memory, ephemeral-storage, storage and hugepages in bytes; po
 A resource that is not named has amount 0.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, Mapping
 
 BYTES = frozenset({"memory", "ephemeral-storage", "storage"})
 
@@ -37,6 +37,10 @@ class Amounts(Mapping[str, int]):
 
     def __len__(self) -> int:
         return len(self._of)
+
+    def items(self) -> ItemsView[str, int]:
+        """Return the entries; the dictionary's own view, as these are read often."""
+        return self._of.items()
 
     def __hash__(self) -> int:
         if self._hash is None:

@@ -55,4 +55,5 @@ class Group(Value, frozen=True, dict=True):
     @property
     def effective_minimum(self) -> int:
         """The larger of the minimum and the sum of the roles' minima."""
-        return max(self.minimum, sum(self.role_minimum.values()))
+        roles = self.role_minimum
+        return max(self.minimum, sum(roles.values())) if roles else self.minimum

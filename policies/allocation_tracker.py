@@ -26,7 +26,9 @@ class AllocationTracker:
         for claim in self._claims.values():
             if claim.allocated and claim.key not in self._held_by_pods:
                 self._hold(claim.devices, 1)
-        for p, i in world.present:
+        # Without devices in pools it is asks alone that matter.
+        known = world.present if self._node_of else world.present_with(lambda spec: spec.claims)
+        for p, i in known:
             self.add(p, i)
 
     def _hold(self, devices: tuple[str, ...], sign: int) -> None:

@@ -50,7 +50,7 @@ class _Attached:
     def __init__(self, world: World) -> None:
         self._nodes = world.nodes
         self._on: dict[int, list[Pod]] = {}
-        for p, i in world.present:
+        for p, i in world.present_with(lambda spec: spec.volumes):
             self.add(p, i)
 
     def allows(self, pod: Pod) -> Mask | None:

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from ..models import Pod, PodKey, Violation
 from .outcome import Outcome
@@ -43,14 +42,9 @@ class Covering:
         return all(n <= self._budgets[i].allowed for i, n in lost.items())
 
 
-_COVERING: "WeakKeyDictionary[Scene, Covering]" = WeakKeyDictionary()
-
-
 def covering_of(scene: Scene) -> Covering:
     """Return the scene's covering, made once."""
-    if scene not in _COVERING:
-        _COVERING[scene] = Covering(scene)
-    return _COVERING[scene]
+    return scene.once("covering", Covering)
 
 
 @dataclass(frozen=True, slots=True)

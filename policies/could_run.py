@@ -4,10 +4,9 @@ Section 1 of docs/design/order.md: only that makes demand.
 """
 
 from collections.abc import Mapping, Sequence
-from weakref import WeakKeyDictionary
 
 from ..models import GroupKey, NodeName, Pod, PodKey, PodState, PodTerm, QueueName
-from .evictable import evictable, given_up
+from .evictable import evictable, evictable_flags, flags_of, given_up
 from .fitting import Field, emptied, is_tied
 from .holds import holds
 from .ledger import Matrix
@@ -20,13 +19,17 @@ from .scene import Scene
 def usable_pods(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:
     """Return the pending pods of each group that could run on the emptied cluster."""
     field = emptied(scene)
+    labels = labels_of if repels(scene) else None
     memo: dict[object, tuple[int, ...]] = {}
     out: dict[GroupKey, tuple[Pod, ...]] = {}
     company = _Company(scene)
+    alike = Alike(scene, field)
     for m in scene.roster.values():
         out[m.key] = ()
+        if not m.pending:
+            continue
         field.met = company.met(m)
-        if m.running and m.pending:
+        if m.running:
             with_own = with_running(scene, field, m)
             if next(iter(holds(scene, m.key)), None) is None:
                 kept = {p.key for p in _runs(scene, field, m)}
@@ -34,13 +37,18 @@ def usable_pods(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:
             for p, i in with_own:
                 field.add(p, i, -1)
             continue
-        if not m.pending or next(iter(holds(scene, m.key)), None) is not None:
+        if next(iter(holds(scene, m.key)), None) is not None:
+            continue
+        counted = alike.usable(m)
+        if counted is not None:
+            out[m.key] = counted
             continue
         key: object = m.key
         if not any(p.spec.sees_pods for p in m.pending) and not scene.bonds.of_group(m.key):
             key = (
-                m.standing, m.need, tuple(sorted(m.role_need.items())), len(m.running),
-                tuple((id(p.spec), p.role) for p in (*m.running, *m.pending)),
+                m.standing, m.need, tuple(sorted(m.role_need.items())), m.group.queue,
+                m.group.preemptable, tuple((id(p.spec), p.role) for p in m.pending),
+                labels and tuple(map(labels, m.pending)),
             )  # fmt: skip
         if key not in memo:
             kept = {p.key for p in _runs(scene, field, m)}
@@ -49,13 +57,118 @@ def usable_pods(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:
     return out
 
 
+def repels(scene: Scene) -> bool:
+    """Say whether some pod keeps others away by their labels."""
+    return any(spec.anti_affinity for spec in scene.columns.specs)
+
+
+def labels_of(pod: Pod) -> object:
+    """Return what terms of other pods tell pods apart by."""
+    return (pod.namespace, tuple(sorted(pod.labels.items())))
+
+
+class Alike:
+    """Groups whose members are all alike: counting tells how many of them could run.
+
+    Nothing of such a group runs, and nothing ties its pods to others but that they level
+    themselves over domains. Then equal pods fill the nodes to the same number in any order.
+    """
+
+    def __init__(self, scene: Scene, field: Field) -> None:
+        self._scene = scene
+        self._field = field
+        self._fit: dict[tuple[object, ...], tuple[int, int]] = {}
+        """How many pods of a kind fit, and how many were asked for."""
+        self._simple: dict[int, bool | None] = {}
+        """Whether pods of a spec have no ties at all; None: more than levelling."""
+        self._room: dict[tuple[QueueName, bool, int], int] = {}
+        self._repelled = repels(scene)
+
+    def usable(self, m: Members) -> tuple[Pod, ...] | None:
+        """Return the pods of the group that could run; None where counting cannot tell."""
+        first = m.pending[0]
+        spec = first.spec
+        if any(p.spec is not spec for p in m.pending):
+            return None
+        bonds = self._scene.bonds.of_group(m.key)
+        if any(b.required is not None for b in bonds):
+            return None
+        if bonds and len({(p.role, p.subgroups) for p in m.pending}) > 1:
+            return None
+        fit = self._copies(m.pending)
+        if fit is None:
+            return None
+        fit = max(0, min(fit, self._allowed(m, first)))
+        best: tuple[Pod, ...] = ()
+        if m.standing is not Standing.WHOLE:
+            best = m.split(m.pending)[0]
+            if len(best) > fit or not m.is_whole(best):
+                return ()
+        if fit >= len(m.pending):
+            return m.pending
+        chosen = {p.key for p in best}
+        more = [p.key for p in m.pending if p.key not in chosen]
+        chosen.update(more[: fit - len(best)])
+        return tuple(p for p in m.pending if p.key in chosen)
+
+    def _copies(self, pods: Sequence[Pod]) -> int | None:
+        first = pods[0]
+        simple = self._is_simple(first)
+        if simple is None:
+            return None
+        kind: tuple[object, ...] = (id(first.spec),)
+        if not simple or self._repelled:
+            if any(p.labels != first.labels for p in pods):
+                return None
+            kind = (id(first.spec), labels_of(first))
+        most, asked = self._fit.get(kind, (0, 0))
+        if most == asked < len(pods):
+            asked = max(len(pods), 2 * asked)
+            count = self._field.copies if simple else self._field.level_copies
+            found = count(first, asked)
+            if found is None:
+                return None
+            most = found
+            self._fit[kind] = (most, asked)
+        return min(most, len(pods))
+
+    def _is_simple(self, pod: Pod) -> bool | None:
+        spec = pod.spec
+        if id(spec) not in self._simple:
+            levels = any(c.hard for c in spec.spread)
+            near = spec.affinity or spec.anti_affinity
+            tied = near or spec.host_ports or spec.volumes or spec.claims
+            self._simple[id(spec)] = None if tied else not levels
+        return self._simple[id(spec)]
+
+    def _allowed(self, m: Members, pod: Pod) -> int:
+        """Return how many pods of the group stay inside limits and dues, as ``_allowed`` says."""
+        g = m.group
+        key = (g.queue, g.preemptable, id(pod.spec))
+        if key not in self._room:
+            scene, row = self._scene, self._scene.row(pod)
+            stays, fixed = _unmovable(scene)
+            limits = limits_of(scene)
+            left = len(scene.snapshot.pods)
+            for q in scene.tree.path(g.queue):
+                for r, top in enumerate(limits.limit[q]):
+                    if top is not None and row[r]:
+                        left = min(left, (top - int(stays[q][r])) // int(row[r]))
+                for r, due in limits.due_named(q).items() if not g.preemptable else ():
+                    if row[r]:
+                        left = min(left, (due - int(fixed[q][r])) // int(row[r]))
+            self._room[key] = left
+        return self._room[key]
+
+
 class _Company:
     """Whose wish for company other groups or foreign pods could meet: that counts as met."""
 
     def __init__(self, scene: Scene) -> None:
+        self._wished = any(spec.affinity for spec in scene.columns.specs)
         self._there = [
             p
-            for p in scene.snapshot.pods
+            for p in (scene.snapshot.pods if self._wished else ())
             if (p.state is PodState.RUNNING and not self._leaves(scene, p))
             or (p.ours and p.state is PodState.PENDING)
         ]
@@ -66,6 +179,8 @@ class _Company:
         return pod.group is not None and given_up(scene, scene.roster[pod.group])
 
     def met(self, m: Members) -> frozenset[PodKey]:
+        if not self._wished:
+            return frozenset()
         return frozenset(
             p.key for p in m.pending if p.spec.affinity and self._others(p.spec.affinity) - {m.key}
         )
@@ -210,21 +325,13 @@ def _allowed(scene: Scene, m: Members, row: Matrix) -> bool:
 
 def _unmovable(scene: Scene) -> tuple[Mapping[QueueName, Matrix], Mapping[QueueName, Matrix]]:
     """Return, by queue, the use that cannot be evicted, and that of non-preemptible groups."""
-    if scene not in _UNMOVABLE:
-        stays = {q: scene.ledger.zero() for q in scene.tree.queues}
-        fixed = {q: scene.ledger.zero() for q in scene.tree.queues}
-        for m in scene.roster.values():
-            if given_up(scene, m):
-                continue
-            left = [p for p in m.running if not evictable(scene, p)]
-            for q in scene.tree.path(m.group.queue) if m.running else ():
-                stays[q] = stays[q] + scene.rows(left)
-                if not m.group.preemptable:
-                    fixed[q] = fixed[q] + scene.rows(m.running)
-        _UNMOVABLE[scene] = (stays, fixed)
-    return _UNMOVABLE[scene]
+    return scene.once("unmovable", _sum_unmovable)
 
 
-_UNMOVABLE: "WeakKeyDictionary[Scene, tuple[dict[QueueName, Matrix], dict[QueueName, Matrix]]]" = (
-    WeakKeyDictionary()
-)
+def _sum_unmovable(scene: Scene) -> tuple[dict[QueueName, Matrix], dict[QueueName, Matrix]]:
+    counted = scene.columns.running & scene.columns.ours
+    if any(given_up(scene, m) for m in scene.roster.broken):
+        counted &= ~flags_of(scene, lambda m: given_up(scene, m))
+    stays = scene.sums_by_queue(counted & ~evictable_flags(scene))
+    fixed = scene.sums_by_queue(counted & ~flags_of(scene, lambda m: m.group.preemptable))
+    return stays, fixed

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from ..models import Device, DeviceShare, Node, Pod
+from ..models import Device, DeviceShare, Node, Pod, PodSpec
 from ..models.devices import GPU, WHOLE_PPM
 
 STEPS = 20_000
@@ -55,7 +55,12 @@ def whole_devices(pod: Pod) -> int:
 
 
 def uses_devices(pod: Pod) -> bool:
-    return pod.spec.share is not None or whole_devices(pod) > 0
+    return uses(pod.spec)
+
+
+def uses(spec: PodSpec) -> bool:
+    """Say whether pods of the spec use devices: shares of them, or whole ones."""
+    return spec.share is not None or spec.requests[GPU] >= 1000
 
 
 @dataclass(slots=True)
@@ -76,6 +81,8 @@ class Devices:
         default_factory=dict
     )
     """What is known of shares on the devices, whoever is there."""
+    kind: object = None
+    """What stands for the node's devices in the key, where somebody has numbered them."""
 
     @classmethod
     def of(cls, node: Node, pods: Iterable[Pod] = ()) -> "Devices":
@@ -88,7 +95,7 @@ class Devices:
     def copy(self) -> "Devices":
         return Devices(
             self.node, list(self.room), list(self.shares), list(self.taken), self.whole,
-            list(self.floating), self.table,
+            list(self.floating), self.table, self.kind,
         )  # fmt: skip
 
     def add(self, pod: Pod, times: int = 1, at: Sequence[int] | None = None) -> None:
@@ -118,7 +125,7 @@ class Devices:
         """Name the state: equal keys hold the same."""
         floating = tuple(s for _, s in self.floating)
         at = (tuple(self.room), tuple(self.shares), tuple(self.taken), self.whole)
-        return (self.node.devices, at, floating)
+        return (self.node.devices if self.kind is None else self.kind, at, floating)
 
     @property
     def shared(self) -> bool:

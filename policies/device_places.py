@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 from ..models import Pod, PodKey, PodState
-from .device_packing import Devices, fits, size_of, uses_devices, whole_devices
+from .device_packing import Devices, fits, size_of, uses, uses_devices, whole_devices
 from .outcome import Outcome
 from .scene import Scene
 
@@ -30,18 +29,17 @@ def new_users(outcome: Outcome) -> Mapping[int, list[Pod]]:
 
 def users_by_node(scene: Scene) -> Mapping[int, list[Pod]]:
     """Return the pods that hold devices now, by node: running, terminating and reserved."""
-    if scene not in _USERS:
-        out: dict[int, list[Pod]] = {}
-        for p, i in (*scene.holders, *scene.reserved):
-            if scene.nodes[i].devices and uses_devices(p):
-                out.setdefault(i, []).append(p)
-        _USERS[scene] = out
-    return _USERS[scene]
+    return scene.once("users of devices", _users)
 
 
-_USERS: WeakKeyDictionary[Scene, Mapping[int, list[Pod]]] = WeakKeyDictionary()
-_STATES: WeakKeyDictionary[Scene, dict[int, Devices]] = WeakKeyDictionary()
-"""Devices of nodes with all that holds them now."""
+def _users(scene: Scene) -> Mapping[int, list[Pod]]:
+    out: dict[int, list[Pod]] = {}
+    using = {k for k, s in enumerate(scene.columns.specs) if uses(s)}
+    number = scene.columns.number
+    for p, i in scene.before:
+        if number[id(p.spec)] in using and scene.nodes[i].devices:
+            out.setdefault(i, []).append(p)
+    return out
 
 
 def leaves(outcome: Outcome, pod: Pod) -> bool:
@@ -51,7 +49,7 @@ def leaves(outcome: Outcome, pod: Pod) -> bool:
 def kept_on(outcome: Outcome, node: int) -> Devices:
     """Return the node's devices with all that stays."""
     scene = outcome.scene
-    of = _STATES.setdefault(scene, {})
+    of = scene.once("devices by node", _states)
     here = users_by_node(scene).get(node, ())
     if node not in of:
         of[node] = Devices.of(scene.nodes[node], here)
@@ -60,6 +58,11 @@ def kept_on(outcome: Outcome, node: int) -> Devices:
         if leaves(outcome, p):
             state.add(p, -1)
     return state
+
+
+def _states(_: Scene) -> dict[int, Devices]:
+    """Devices of nodes with all that holds them now, as far as somebody has asked."""
+    return {}
 
 
 def leaving_on(outcome: Outcome, node: int) -> list[Pod]:

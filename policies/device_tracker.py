@@ -1,60 +1,164 @@
 """Devices of nodes while a plan grows: where a share or whole devices still find a place."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import Pod
-from .device_packing import Devices, uses_devices, whole_devices
+from ..models import Device, Pod
+from .device_packing import Devices, uses, uses_devices, whole_devices
 from .tracker import Mask, World
+
+MEMO = "device states"
+
+
+class DeviceStates:
+    """What is known of states of devices: each has a number, and is asked for a kind of pod once.
+
+    It follows from the nodes and the pods before the plan: all trackers of a scene share it.
+    """
+
+    def __init__(self, world: World) -> None:
+        kinds: dict[tuple[Device, ...], Devices] = {}
+        for n in world.nodes:
+            if n.devices and n.devices not in kinds:
+                kinds[n.devices] = Devices.of(n)
+                kinds[n.devices].kind = len(kinds)
+        self.idle = {i: kinds[n.devices] for i, n in enumerate(world.nodes) if n.devices}
+        """The devices of each node that has some, without any pod; never to be changed."""
+        specs = {id(p.spec): p.spec for p, _ in world.before}
+        wanted = {k for k, spec in specs.items() if uses(spec)}
+        self._users = [of for of in world.before if id(of[0].spec) in wanted]
+        self._full: dict[int, Devices] | None = None
+        self._numbers: dict[object, int] = {}
+        self._answers: dict[object, dict[int, int]] = {}
+        self._asked: dict[object, int] = {}
+
+    @property
+    def full(self) -> dict[int, Devices]:
+        """The devices with all pods before the plan; never to be changed."""
+        if self._full is None:
+            self._full = {}
+            self.put(self._full, self._users)
+        return self._full
+
+    def put(self, states: dict[int, Devices], pods: Iterable[tuple[Pod, int]]) -> None:
+        """Add pods to the states of nodes, each a copy of the idle one at first."""
+        for p, i in pods:
+            if i in self.idle:
+                if i not in states:
+                    states[i] = self.idle[i].copy()
+                states[i].add(p)
+
+    def missing(self, present: Sequence[tuple[Pod, int]]) -> list[tuple[Pod, int]] | None:
+        """Return who was there before and is not present; None if somebody present is new."""
+        here = {p.key for p, _ in present}
+        gone = [of for of in self._users if of[0].key not in here]
+        return gone if len(present) + len(gone) == len(self._users) else None
+
+    def number(self, state: Devices) -> int:
+        """Return the state's number; equal ones hold the same."""
+        return self._numbers.setdefault(state.key, len(self._numbers))
+
+    def takes(self, pod: Pod, state: Devices, number: int, most: int) -> int:
+        """Return how many pods like this one the state takes, at most ``most``."""
+        kind = (pod.spec.share or whole_devices(pod), most == 1)
+        known = self._answers.setdefault(kind, {})
+        if most > self._asked.get(kind, 0):
+            known.clear()
+            self._asked[kind] = most
+        if number not in known:
+            asked = self._asked[kind]
+            known[number] = int(state.holds([pod])) if most == 1 else state.copies(pod, asked)
+        return min(most, known[number])
+
+
+def states_of(world: World) -> DeviceStates:
+    """Return what is known of the states of a world's devices."""
+    if MEMO not in world.memo:
+        world.memo[MEMO] = DeviceStates(world)
+    states: DeviceStates = world.memo[MEMO]
+    return states
 
 
 class DeviceTracker:
     """The state of every node with devices; what comes floats: it finds a place together."""
 
     def __init__(self, world: World) -> None:
+        self._known = states_of(world)
+        self._idle = self._known.idle
         self._size = len(world.nodes)
-        self._of = {i: Devices.of(n) for i, n in enumerate(world.nodes) if n.devices}
+        self._of: dict[int, Devices] = {}
+        """States of nodes with pods on their devices; the others are idle."""
+        self._owned: set[int] = set()
+        """Nodes whose state is this tracker's own, and may be changed."""
         self._masks: dict[object, tuple[Mask, set[int]]] = {}
-        self._known: dict[object, bool] = {}
-        for p, i in world.present:
-            if i in self._of and uses_devices(p):
-                self._of[i].add(p)
+        self._number = np.full(self._size, -1, dtype=np.int64)
+        self._stale = set(self._idle)
+        if self._idle:
+            present = world.present_with(uses)
+            missing = self._known.missing(present)
+            if missing is not None and 2 * len(missing) < len(present):
+                self._of = dict(self._known.full)
+                for p, i in missing:
+                    self.add(p, i, -1)
+            else:
+                self._known.put(self._of, present)
+                self._owned = set(self._of)
+
+    def _states(self) -> NDArray[np.int64]:
+        """Return the number of each node's state; −1 without devices that are known."""
+        for i in self._stale:
+            self._number[i] = self._known.number(self._of.get(i) or self._idle[i])
+        self._stale.clear()
+        return self._number
 
     def allows(self, pod: Pod) -> Mask | None:
-        if not self._of or not uses_devices(pod):
+        if not self._idle or not uses_devices(pod):
             return None
         kind = pod.spec.share or whole_devices(pod)
         if kind not in self._masks:
             mask = np.full(self._size, pod.spec.share is None, dtype=np.bool_)
-            self._masks[kind] = (mask, set(self._of))
+            self._masks[kind] = (mask, set(self._idle))
         mask, stale = self._masks[kind]
-        for i in stale:
-            state = self._of[i]
-            memo = (kind, state.key)
-            if memo not in self._known:
-                self._known[memo] = state.holds([pod])
-            mask[i] = self._known[memo]
-        stale.clear()
+        if stale:
+            changed = np.fromiter(stale, dtype=np.int64, count=len(stale))
+            mask[changed] = self._takes(pod, changed, 1) >= 1
+            stale.clear()
         return mask.copy()
 
     def opens(self, pod: Pod) -> Mask | None:
         return self.allows(pod)
 
+    def _takes(self, pod: Pod, nodes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+        """Return how many pods like this one the nodes take, at most ``most`` each."""
+        numbers = self._states()[nodes]
+        found, first, back = np.unique(numbers, return_index=True, return_inverse=True)
+        answers = [
+            self._known.takes(pod, self._of.get(i) or self._idle[i], number, most)
+            for number, i in zip(found.tolist(), nodes[first].tolist(), strict=True)
+        ]
+        return np.array(answers, dtype=np.int64)[back]
+
     def most(self, pod: Pod, counts: NDArray[Any]) -> NDArray[Any]:
-        if not self._of or not uses_devices(pod):
+        if not self._idle or not uses_devices(pod):
             return counts
         out = counts.copy()
-        for i in np.flatnonzero(counts):
-            if int(i) in self._of:
-                out[i] = self._of[int(i)].copies(pod, int(counts[i]))
+        nodes = np.array([i for i in np.flatnonzero(counts).tolist() if i in self._idle], dtype=int)
+        if len(nodes):
+            takes = self._takes(pod, nodes, int(counts[nodes].max()))
+            out[nodes] = np.minimum(counts[nodes], takes)
         return out
 
     def add(self, pod: Pod, node: int, times: int = 1) -> None:
-        if node not in self._of or not uses_devices(pod):
+        if node not in self._idle or not uses_devices(pod):
             return
+        if node not in self._owned:
+            self._of[node] = (self._of.get(node) or self._idle[node]).copy()
+            self._owned.add(node)
         for _ in range(abs(times)):
             self._of[node].add(pod, 1 if times > 0 else -1)
+        self._stale.add(node)
         for _, stale in self._masks.values():
             stale.add(node)

@@ -1,23 +1,56 @@
 """Which running work may be evicted at all."""
 
-from weakref import WeakKeyDictionary
+from collections.abc import Callable, Collection
+
+import numpy as np
 
 from ..models import GroupKey, Pod, PodState
+from .columns import Flags
 from .members import Members, Standing
 from .scene import Scene
 
 
 def evictable(scene: Scene, pod: Pod) -> bool:
     """Say whether the running pod may ever be a victim."""
-    if pod.state is not PodState.RUNNING or pod.group is None:
-        return False
-    cooling = (
-        pod.protected_until_s is not None and pod.protected_until_s > scene.snapshot.taken_at_s
+    return (
+        pod.state is PodState.RUNNING
+        and pod.group in movable_groups(scene)
+        and pod.preemptable
+        and not pod.critical
+        and (pod.protected_until_s is None or pod.protected_until_s <= scene.snapshot.taken_at_s)
     )
-    group = scene.snapshot.group(pod.group)
-    if group.queue not in scene.tree:
-        return False
-    return group.preemptable and pod.preemptable and not pod.critical and not cooling
+
+
+def movable_groups(scene: Scene) -> Collection[GroupKey | None]:
+    """Return the groups of known queues that may be preempted."""
+    return scene.once("movable groups", _movable)
+
+
+def _movable(scene: Scene) -> frozenset[GroupKey | None]:
+    tree = scene.tree
+    return frozenset(g.key for g in scene.snapshot.groups if g.preemptable and g.queue in tree)
+
+
+def evictable_flags(scene: Scene) -> Flags:
+    """Say of each pod of the snapshot whether it may ever be a victim."""
+    return scene.once("evictable", _flags)
+
+
+def _flags(scene: Scene) -> Flags:
+    groups, now = movable_groups(scene), scene.snapshot.taken_at_s
+    pods = scene.snapshot.pods
+    out = scene.columns.running & scene.columns.ours
+    for k in np.flatnonzero(out).tolist():
+        p = pods[k]
+        cooling = p.protected_until_s is not None and p.protected_until_s > now
+        out[k] = p.group in groups and p.preemptable and not p.critical and not cooling
+    return out
+
+
+def flags_of(scene: Scene, are: Callable[[Members], bool]) -> Flags:
+    """Say of each pod of the snapshot whether its group is so; foreign pods are not."""
+    found = {m.key for m in scene.roster.values() if are(m)}
+    return np.array([p.group in found for p in scene.snapshot.pods], dtype=np.bool_)
 
 
 def grace_is_over(members: Members, taken_at_s: int, grace_s: int) -> bool:
@@ -31,24 +64,24 @@ def given_up(scene: Scene, m: Members) -> bool:
     return m.standing is Standing.BROKEN and m.key in _given_up(scene)
 
 
-_MEMO: "WeakKeyDictionary[Scene, frozenset[GroupKey]]" = WeakKeyDictionary()
-
-
 def _given_up(scene: Scene) -> frozenset[GroupKey]:
     """Return the broken groups past their grace, as far as budgets bear it, by their keys."""
-    if scene not in _MEMO:
-        left = {b.key: b.allowed for b in scene.snapshot.budgets}
-        out: list[GroupKey] = []
-        for m in scene.roster.values():
-            over = grace_is_over(m, scene.snapshot.taken_at_s, scene.config.grace_s)
-            if m.standing is not Standing.BROKEN or not over or any(p.critical for p in m.running):
-                continue
-            cost = {b.key: sum(b.covers(p) for p in m.running) for b in scene.snapshot.budgets}
-            if all(n <= max(0, left[k]) for k, n in cost.items()):
-                left = {k: left[k] - n for k, n in cost.items()}
-                out.append(m.key)
-        _MEMO[scene] = frozenset(out)
-    return _MEMO[scene]
+    return scene.once("given up", _who_goes)
+
+
+def _who_goes(scene: Scene) -> frozenset[GroupKey]:
+    left = {b.key: b.allowed for b in scene.snapshot.budgets}
+    out: list[GroupKey] = []
+    for m in scene.roster.broken:
+        if any(p.critical for p in m.running):
+            continue
+        if not grace_is_over(m, scene.snapshot.taken_at_s, scene.config.grace_s):
+            continue
+        cost = {b.key: sum(b.covers(p) for p in m.running) for b in scene.snapshot.budgets}
+        if all(n <= max(0, left[k]) for k, n in cost.items()):
+            left = {k: left[k] - n for k, n in cost.items()}
+            out.append(m.key)
+    return frozenset(out)
 
 
 def victim_priority(m: Members) -> int:

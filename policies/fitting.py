@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..models import NodeName, Pod, PodKey
-from .evictable import evictable, given_up
+from .evictable import evictable_flags, flags_of, given_up
 from .ledger import Matrix
 from .pod_affinity import PodAffinity
 from .scene import Scene
-from .tracker import Choice, Choosing, Counting, Mask, Tracker, World
+from .tracker import Choice, Choosing, Counting, Leveling, Mask, Tracker, World
 
 STEPS = 20_000
 STEPS_OF_A_DOMAIN = 20
@@ -62,6 +62,7 @@ class Field:
         """Nodes that pods are confined to while a domain is tried for them."""
         self._choosing: tuple[Choosing, ...] = _those_that(self._trackers, Choosing)
         self._counting: tuple[Counting, ...] = _those_that(self._trackers, Counting)
+        self._leveling: tuple[Leveling, ...] = _those_that(self._trackers, Leveling)
         self._steps = 0
         self._together = False
 
@@ -103,13 +104,36 @@ class Field:
         return int(min(most, self.per_node(pod, most).sum()))
 
     def per_node(self, pod: Pod, most: int) -> Matrix:
+        return self._counts(pod, self.candidates(pod), most)
+
+    def _counts(self, pod: Pod, candidates: Mask, most: int) -> Matrix:
         row = self.scene.row(pod)
-        counts = np.where(self.candidates(pod), most, 0).astype(object)
+        counts: Matrix = np.where(candidates, most, 0)
         for r in np.flatnonzero(row):
             counts = np.minimum(counts, np.maximum(self.room[:, r], 0) // row[r])
         for tracker in self._counting:
             counts = tracker.most(pod, counts)
         return counts
+
+    def level_copies(self, pod: Pod, most: int) -> int | None:
+        """Return how many copies of a pod that only levels itself over domains fit.
+
+        None: only placing them one by one can tell.
+        """
+        mask = self.scene.mask(pod)
+        levelled = {id(t) for t in self._leveling}
+        for tracker in self._trackers:
+            level = id(tracker) in levelled
+            allowed = tracker.opens(pod) if level else tracker.allows(pod)
+            if allowed is not None:
+                mask = mask & allowed
+        counts = self._counts(pod, mask, most)
+        total = int(counts.sum())
+        found = [tracker.level(pod, counts) for tracker in self._leveling]
+        levels = [n for n in found if n is not None and n < total]
+        if None in found or len(levels) > 1:
+            return None
+        return min(most, total, *levels)
 
     def place(self, pods: Sequence[Pod], steps: int = STEPS) -> Fit:
         """Find places for all the pods; the field is left as it was."""
@@ -288,10 +312,9 @@ def _minds_others(pod: Pod) -> bool:
 
 def emptied(scene: Scene) -> Field:
     """Return the cluster as it would be without evictable work and groups that may be given up."""
-    gone = {p.key for p in scene.snapshot.pods if p.holds and evictable(scene, p)}
-    gone |= {p.key for m in scene.roster.values() if given_up(scene, m) for p in m.running}
-    room = scene.room_later.copy()
-    for p, i in scene.holders:
-        if p.key in gone:
-            room[i] = room[i] + scene.row(p)
+    leaves = evictable_flags(scene)
+    if any(given_up(scene, m) for m in scene.roster.broken):
+        leaves = leaves | scene.columns.running & flags_of(scene, lambda m: given_up(scene, m))
+    gone = [scene.snapshot.pods[k].key for k in np.flatnonzero(leaves).tolist()]
+    room = scene.room_later + scene.taken(leaves & scene.columns.holding)
     return Field(scene, room, scene.world(gone))

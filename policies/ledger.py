@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import Amounts, Snapshot
+from .columns import Columns
 
 Matrix = NDArray[np.int64]
 """Rows of amounts, or one row. Where sums could pass 2^62 the elements are Python's integers:
@@ -44,22 +45,23 @@ class Ledger:
     def rows(self, many: Sequence[Mapping[str, int]]) -> Matrix:
         if not many:
             return np.zeros((0, len(self.resources)), dtype=self.dtype)
-        return np.stack([self.row(a) for a in many])
+        return np.array([[a.get(r, 0) for r in self.resources] for a in many], dtype=self.dtype)
 
     def amounts(self, row: Sequence[int] | Matrix) -> Amounts:
         """Return a row as amounts."""
         return Amounts({r: int(v) for r, v in zip(self.resources, row, strict=True)})
 
 
-def ledger_of(snapshot: Snapshot) -> Ledger:
+def ledger_of(snapshot: Snapshot, columns: Columns) -> Ledger:
     """Return the ledger of everything that a plan for the snapshot can add up."""
     resources = {"pods"}
-    values: list[Mapping[str, int]] = []
-    for spec in {id(p.spec): p.spec for p in snapshot.pods if p.ours}.values():
-        resources.update(spec.requests)
-    for p in snapshot.pods:
-        values.append(p.spec.requests)
-        values.append({"pods": 1})
+    counts = np.bincount(columns.spec, minlength=len(columns.specs)).tolist()
+    ours = set(columns.spec[columns.ours].tolist())
+    values: list[Mapping[str, int]] = [{"pods": len(snapshot.pods)}]
+    for k, spec in enumerate(columns.specs):
+        values.append(spec.requests.times(counts[k]))
+        if k in ours:
+            resources.update(spec.requests)
     for g in snapshot.groups:
         if g.min_resources is not None:
             values.append(g.min_resources)

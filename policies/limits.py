@@ -6,13 +6,14 @@ take pods.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
-from ..models import UNLIMITED, PodState, QueueName, Warned
+import numpy as np
+
+from ..models import UNLIMITED, QueueName, Warned
 from ..models.quantity import show
 from ..models.queue import ROOT
+from .columns import Flags
 from .ledger import Matrix
-from .outcome import running
 from .scene import Scene
 
 Row = tuple[int, ...]
@@ -44,40 +45,30 @@ class Limits:
         return {r: v for r, v in sorted(self.deserved[q].items()) if v < UNLIMITED}
 
 
-_MEMO: WeakKeyDictionary[Scene, Limits] = WeakKeyDictionary()
-
-
 def limits_of(scene: Scene) -> Limits:
     """Return the limits of the scene's queues, computed once."""
-    if scene not in _MEMO:
-        _MEMO[scene] = _limits(scene)
-    return _MEMO[scene]
-
-
-def _sum(rows: list[Matrix], width: int) -> Row:
-    return tuple(int(sum(int(r[i]) for r in rows)) for i in range(width))
+    return scene.once("limits", _limits)
 
 
 def _limits(scene: Scene) -> Limits:
-    ledger, tree, nodes = scene.ledger, scene.tree, scene.nodes
+    ledger, tree, nodes, of = scene.ledger, scene.tree, scene.nodes, scene.columns
     width = len(ledger.resources)
-    open_nodes = [i for i, n in enumerate(nodes) if n.takes_pods]
-    capacity = _sum([scene.allocatable[i] for i in open_nodes], width)
-    taken = [
-        scene.row(p)
-        for p, i in scene.holders
-        if not p.ours and p.state is not PodState.TERMINATING and nodes[i].takes_pods
-    ]
-    taken += [scene.row(p) for p, i in scene.reserved if nodes[i].takes_pods]
-    elsewhere = [
-        scene.row(p)
-        for p in running(scene)
-        if p.node not in scene.index or not nodes[scene.index[p.node]].takes_pods
-    ]
-    root = tuple(
-        max(0, c - t + e)
-        for c, t, e in zip(capacity, _sum(taken, width), _sum(elsewhere, width), strict=True)
-    )
+    # The last place is that of nodes that the snapshot does not know.
+    is_open = np.array([*(n.takes_pods for n in nodes), False], dtype=np.bool_)
+
+    def total(rows: Matrix) -> Row:
+        return tuple(int(v) for v in rows.sum(axis=0))
+
+    def held(which: Flags) -> Row:
+        return total(scene.spec_rows[of.spec[which]])
+
+    capacity = total(scene.allocatable[is_open[:-1]])
+    taken = held(of.running & ~of.ours & is_open[of.node])
+    reserved = [scene.row(p) for p, i in scene.reserved if is_open[i]]
+    if reserved:
+        taken = tuple(a + int(b) for a, b in zip(taken, np.sum(reserved, axis=0), strict=True))
+    elsewhere = held(of.running & of.ours & ~is_open[of.node])
+    root = tuple(max(0, c - t + e) for c, t, e in zip(capacity, taken, elsewhere, strict=True))
 
     def percent(of: Mapping[str, int]) -> dict[int, int]:
         return {
@@ -109,16 +100,10 @@ def _limits(scene: Scene) -> Limits:
     # Without guarantees the cluster itself is the limit, and nodes know that better.
     real = tuple(v if any(w[r] for w in wish.values()) else None for r, v in enumerate(root))
     _children(scene, ROOT, root, real, capability, wish, limit, guarantee, warnings)
-    use = {q: [0] * width for q in tree.queues}
-    for p in running(scene):
-        if p.group is None:
-            continue
-        row = scene.row(p)
-        for name in tree.path(scene.snapshot.group(p.group).queue):
-            use[name] = [a + int(b) for a, b in zip(use[name], row, strict=True)]
+    use = scene.sums_by_queue(scene.columns.running & scene.columns.ours)
     return Limits(
         root, capacity, limit, deserved, guarantee,
-        {q: tuple(v) for q, v in use.items()},
+        {q: tuple(int(v) for v in row) for q, row in use.items()},
         frozenset(r for d in deserved.values() for r in d),
         tuple(warnings),
     )  # fmt: skip

@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import combinations
 from math import comb
 
-from ..models import Group, GroupKey, Pod, PodSpec, PodState, Snapshot
+from ..models import Group, GroupKey, Pod, PodKey, PodSpec, PodState, Snapshot
 
 _DIGITS = re.compile(r"(\d+)")
 
@@ -26,6 +26,29 @@ def rank(pod: Pod) -> tuple[object, ...]:
     """Order inside a group: task priority from the top, then age, then name (digits as numbers)."""
     parts = tuple((0, int(s), "") if s.isdigit() else (1, 0, s) for s in _DIGITS.split(pod.name))
     return (-pod.task_priority, pod.created_s, parts, pod.key)
+
+
+_NUMERALS = "0123456789"
+
+
+def ranked(pods: Sequence[Pod], promised: Collection[PodKey] = ()) -> tuple[Pod, ...]:
+    """Return a group's pods in rank order, those that have been promised a place first."""
+    if len(pods) < 2:
+        return tuple(pods)
+    stems = {p.name.rstrip(_NUMERALS) for p in pods}
+    (stem, *others) = stems
+    key: Callable[[Pod], tuple[object, ...]] = rank
+    if not others and stem.isascii():
+        # The names differ by the number at their end alone: the same order, found sooner.
+        start = len(stem)
+
+        def key(p: Pod) -> tuple[object, ...]:
+            return (-p.task_priority, p.created_s, int(p.name[start:] or -1), p.key)
+
+    ordered = sorted(pods, key=key)
+    if promised:
+        ordered.sort(key=lambda p: p.key not in promised)
+    return tuple(ordered)
 
 
 @dataclass(frozen=True)
@@ -50,6 +73,8 @@ class Members:
 
     @cached_property
     def role_need(self) -> Mapping[str, int]:
+        if not self.group.role_minimum:
+            return {}
         done: dict[str, int] = {}
         for p in self.succeeded:
             done[p.role] = done.get(p.role, 0) + 1
@@ -58,6 +83,10 @@ class Members:
 
     def is_whole(self, pods: Iterable[Pod]) -> bool:
         """Say whether these pods reach the minimum, in total and per role."""
+        if not self.role_need:
+            return (len(pods) if isinstance(pods, tuple | list) else sum(1 for _ in pods)) >= (
+                self.need
+            )
         count: dict[str, int] = {}
         for p in pods:
             count[p.role] = count.get(p.role, 0) + 1
@@ -74,6 +103,8 @@ class Members:
 
     def split(self, pods: Sequence[Pod]) -> tuple[tuple[Pod, ...], tuple[Pod, ...]]:
         """Split pods in rank order into those that form the minimum and the elastic rest."""
+        if not self.role_need:
+            return tuple(pods[: self.need]), tuple(pods[self.need :])
         open_roles = dict(self.role_need)
         chosen: set[str] = set()
         for p in pods:
@@ -134,6 +165,8 @@ class Members:
     @cached_property
     def missing(self) -> int:
         """How many members of the minimum do not exist as running or pending pods."""
+        if not self.role_need:
+            return max(0, self.need - len(self.running) - len(self.pending))
         have = [*self.running, *self.pending]
         short = sum(max(0, n - sum(p.role == r for p in have)) for r, n in self.role_need.items())
         return max(short, self.need - len(have), 0)
@@ -158,24 +191,32 @@ class Roster:
     """Members of every group of a snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._of: dict[GroupKey, Members] = {}
         promised = {k for k, _ in snapshot.nominations}
-        for g in snapshot.groups:
-            by_state: dict[PodState, list[Pod]] = {s: [] for s in PodState}
-            for p in snapshot.pods_by_group.get(g.key, ()):
-                by_state[p.state].append(p)
-            lists = {
-                s: tuple(sorted(ps, key=lambda p: (p.key not in promised, rank(p))))
-                for s, ps in by_state.items()
-            }
-            self._of[g.key] = Members(
+        by_state: dict[str, dict[GroupKey, list[Pod]]] = {s.value: {} for s in PodState}
+        for p in snapshot.pods:
+            if p.group is not None:
+                by_state[p.state._value_].setdefault(p.group, []).append(p)
+
+        def in_order(state: PodState, key: GroupKey) -> tuple[Pod, ...]:
+            pods = by_state[state.value].get(key)
+            return () if pods is None else ranked(pods, promised)
+
+        self._of = {
+            g.key: Members(
                 g,
-                lists[PodState.RUNNING],
-                lists[PodState.PENDING],
-                lists[PodState.GATED],
-                lists[PodState.TERMINATING],
-                lists[PodState.SUCCEEDED],
+                in_order(PodState.RUNNING, g.key),
+                in_order(PodState.PENDING, g.key),
+                in_order(PodState.GATED, g.key),
+                in_order(PodState.TERMINATING, g.key),
+                in_order(PodState.SUCCEEDED, g.key),
             )
+            for g in snapshot.groups
+        }
+
+    @cached_property
+    def broken(self) -> tuple[Members, ...]:
+        """Groups of which something runs, less than the minimum."""
+        return tuple(m for m in self._of.values() if m.standing is Standing.BROKEN)
 
     def __getitem__(self, key: GroupKey) -> Members:
         return self._of[key]

@@ -42,6 +42,7 @@ class Outcome:
         """Where work stands, once somebody has asked."""
         self.kept_rights: object | None = None
         self.kept_remaining: object | None = None
+        self.kept_field: object | None = None
 
     @classmethod
     def of_plan(cls, scene: Scene, plan: Plan) -> "Outcome":

@@ -35,7 +35,7 @@ class _Affinity:
         self._counter = Counter(world)
         self._matching: dict[tuple[PodTerm, ...], dict[str, NDArray[np.int64]]] = {}
         self._carried: dict[PodTerm, NDArray[np.int64]] = {}
-        for p, i in world.present:
+        for p, i in world.present_with(lambda spec: spec.anti_affinity):
             self._carry(p, i, 1)
 
     def _carry(self, pod: Pod, node: int, times: int) -> None:

@@ -1,15 +1,16 @@
 """The scene: everything that the plain-Python halves derive from a snapshot, computed once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import Config, Node, Pod, PodKey, PodSpec, PodState, Snapshot
-from .api import Filter, NodeFeatures, Telling, Tracked
+from ..models import Config, Node, Pod, PodKey, PodSpec, PodState, QueueName, Snapshot
+from .api import Constraint, Filter, Holding, NodeFeatures, Telling, Tracked
 from .bonds import Bonds
+from .columns import Columns, sums_by
 from .device_room import leeway
 from .ledger import Ledger, Matrix, ledger_of
 from .members import Roster
@@ -18,6 +19,7 @@ from .tracker import World
 from .tree import Tree
 
 Mask = NDArray[np.bool_]
+T = TypeVar("T")
 
 
 class Scene:
@@ -29,9 +31,18 @@ class Scene:
         self.rules = tuple(rules)
         self._masks: dict[PodSpec, Mask] = {}
         self._mask_of_id: dict[int, tuple[PodSpec, Mask]] = {}
+        self._rows: dict[int, tuple[PodSpec, Matrix]] = {}
         self._groupings: dict[NodeFeatures, tuple[NDArray[np.int64], list[int]]] = {}
+        self._made: dict[str, Any] = {}
         self.cut_short = False
         """A search for places met its step limit: what it did not find may exist all the same."""
+
+    def once(self, name: str, make: "Callable[[Scene], T]") -> T:
+        """Return what follows from the scene, made once; it goes with the scene."""
+        if name not in self._made:
+            self._made[name] = make(self)
+        made: T = self._made[name]
+        return made
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
@@ -43,8 +54,13 @@ class Scene:
         return {n.name: i for i, n in enumerate(self.nodes)}
 
     @cached_property
+    def columns(self) -> Columns:
+        """The pods of the snapshot as arrays."""
+        return Columns(self.snapshot, self.index)
+
+    @cached_property
     def ledger(self) -> Ledger:
-        return ledger_of(self.snapshot)
+        return ledger_of(self.snapshot, self.columns)
 
     @cached_property
     def tree(self) -> Tree:
@@ -60,17 +76,21 @@ class Scene:
         return self.ledger.rows([n.allocatable for n in self.nodes])
 
     @cached_property
-    def _spec_rows(self) -> dict[int, Matrix]:
-        return {}
+    def spec_rows(self) -> Matrix:
+        """What a pod of each spec takes, its slot included; one row a spec, by number."""
+        rows = self.ledger.rows([s.requests for s in self.columns.specs])
+        rows[:, self.ledger.pods] = 1
+        return rows
 
     def row(self, pod: Pod) -> Matrix:
         """Return the pod's requests and its slot as a row."""
-        rows = self._spec_rows
-        if id(pod.spec) not in rows:
-            row = self.ledger.row(pod.spec.requests)
-            row[self.ledger.pods] = 1
-            rows[id(pod.spec)] = row
-        return rows[id(pod.spec)]
+        known = self._rows.get(id(pod.spec))
+        if known is not None:
+            return known[1]
+        row = self.ledger.row(pod.spec.requests)
+        row[self.ledger.pods] = 1
+        self._rows[id(pod.spec)] = (pod.spec, row)
+        return row
 
     def rows(self, pods: Iterable[Pod]) -> Matrix:
         """Return the sum of the pods' rows."""
@@ -91,11 +111,9 @@ class Scene:
 
         Pods on nodes that the snapshot does not know hold nothing that matters to a plan.
         """
-        return tuple(
-            (p, self.index[p.node])
-            for p in self.snapshot.pods
-            if p.holds and p.node is not None and p.node in self.index
-        )
+        pods, of = self.snapshot.pods, self.columns
+        found = np.flatnonzero(of.holding)
+        return tuple(zip((pods[k] for k in found.tolist()), of.node[found].tolist(), strict=True))
 
     @cached_property
     def reserved(self) -> tuple[tuple[Pod, int], ...]:
@@ -124,19 +142,40 @@ class Scene:
     @cached_property
     def room_now(self) -> Matrix:
         """What is free at this moment, one row a node; may be negative."""
-        room = self.offered.copy()
-        for p, i in (*self.holders, *self.reserved):
+        room = self.offered - self.taken(self.columns.holding)
+        for p, i in self.reserved:
             room[i] = room[i] - self.row(p)
         return room
 
     @cached_property
     def room_later(self) -> Matrix:
         """What is free once terminating pods are gone."""
-        room = self.room_now.copy()
-        for p, i in self.holders:
-            if p.state is PodState.TERMINATING:
-                room[i] = room[i] + self.row(p)
-        return room
+        return self.room_now + self.taken(self.columns.holding & self.columns.terminating)
+
+    def taken(self, which: NDArray[np.bool_]) -> Matrix:
+        """Return what some of the pods on nodes hold, one row a node."""
+        found, of = np.flatnonzero(which), self.columns
+        return sums_by(of.node[found], self.spec_rows[of.spec[found]], len(self.nodes))
+
+    @cached_property
+    def queue_numbers(self) -> NDArray[np.int64]:
+        """The number of each pod's queue in the tree; −1 for foreign pods and unknown queues."""
+        number: dict[Any, int] = {q: k for k, q in enumerate(self.tree.queues)}
+        of: dict[Any, int] = {g.key: number.get(g.queue, -1) for g in self.snapshot.groups}
+        return np.array([of.get(p.group, -1) for p in self.snapshot.pods], dtype=np.int64)
+
+    def sums_by_queue(self, which: NDArray[np.bool_]) -> dict[QueueName, Matrix]:
+        """Return what some of our pods take together, by queue and everything below it."""
+        found = np.flatnonzero(which & (self.queue_numbers >= 0))
+        size, specs = len(self.tree.queues), len(self.columns.specs)
+        pairs = self.queue_numbers[found] * specs + self.columns.spec[found]
+        counts = np.bincount(pairs, minlength=size * specs).reshape(size, specs)
+        own = counts.astype(self.spec_rows.dtype) @ self.spec_rows
+        out = {q: self.ledger.zero() for q in self.tree.queues}
+        for k, queue in enumerate(self.tree.queues):
+            for q in self.tree.path(queue) if counts[k].any() else ():
+                out[q] = out[q] + own[k]
+        return out
 
     @cached_property
     def pods(self) -> dict[PodKey, Pod]:
@@ -148,6 +187,16 @@ class Scene:
         return tuple(r for r in self.rules if isinstance(r, Tracked))
 
     @cached_property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """Rules that judge a plan."""
+        return tuple(r for r in self.rules if isinstance(r, Constraint))
+
+    @cached_property
+    def holding(self) -> tuple[Holding, ...]:
+        """Rules that keep whole groups from starting."""
+        return tuple(r for r in self.rules if isinstance(r, Holding))
+
+    @cached_property
     def bonds(self) -> Bonds:
         """Pods that ask to be near each other; none without the rule that keeps them so."""
         return Bonds(self.snapshot if any(isinstance(r, Telling) for r in self.rules) else None)
@@ -156,7 +205,7 @@ class Scene:
     def asked_labels(self) -> frozenset[str]:
         """Labels of pods that some affinity term or spread constraint asks for."""
         keys: set[str] = set()
-        for spec in {id(p.spec): p.spec for p in self.snapshot.pods}.values():
+        for spec in self.columns.specs:
             preferred = (*spec.preferred_affinity, *spec.preferred_anti_affinity)
             terms = (*spec.affinity, *spec.anti_affinity, *(t for _, t in preferred))
             for selector in (*(t.selector for t in terms), *(c.selector for c in spec.spread)):
@@ -242,6 +291,7 @@ class Scene:
             if p.state is not PodState.TERMINATING and p.key not in gone
         ]
         world = World(self.nodes, present, self.before, self.memo, self.bonds)
+        world.specs = self.columns.specs
         world.claims = self.snapshot.claims_by_key
         world.used_claims = self.used_claims
         world.quotas = self.snapshot.quotas

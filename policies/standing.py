@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
-from weakref import WeakKeyDictionary
 
 from ..models import GroupKey, Pod, QueueName
 from .could_run import usable_pods
@@ -74,14 +73,9 @@ class StandingTable:
         return max(shares, default=Fraction(0))
 
 
-_MEMO: WeakKeyDictionary[Scene, StandingTable] = WeakKeyDictionary()
-
-
 def standing_of(scene: Scene) -> StandingTable:
     """Return the scene's standing table, computed once."""
-    if scene not in _MEMO:
-        _MEMO[scene] = _table(scene)
-    return _MEMO[scene]
+    return scene.once("standing", _table)
 
 
 def _table(scene: Scene) -> StandingTable:

@@ -47,7 +47,7 @@ class _Made:
         self._size = len(world.nodes)
         self._quotas: Sequence[ResourceQuota] = world.quotas
         self._taken: list[Counter[str]] = [Counter(q.used) for q in self._quotas]
-        for p, i in world.present:
+        for p, i in world.present_with(lambda spec: spec.volumes):
             self.add(p, i)
 
     def allows(self, pod: Pod) -> Mask | None:

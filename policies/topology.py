@@ -128,8 +128,10 @@ class _Near:
         self._bonds: Bonds | None = world.bonds if world.bonds else None
         self._changes: dict[GroupKey, list[tuple[Pod, int, int]]] = {}
         self._standing: dict[int, Counter[int]] = {}
-        for p, i in world.present if self._bonds is not None else ():
-            self.add(p, i)
+        bonds = self._bonds
+        for p, i in world.present if bonds is not None else ():
+            if bonds is not None and bonds.of_group(p.group):
+                self.add(p, i)
 
     def add(self, pod: Pod, node: int, times: int = 1) -> None:
         if self._bonds is None or pod.group is None or not self._bonds.of_group(pod.group):

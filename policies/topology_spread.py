@@ -7,7 +7,7 @@ minimum is 0 while there are fewer domains than minDomains.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from ..models import Node, Pod, PodState, SpreadConstraint, Violation
 from .node_rules import HARD, UNSCHEDULABLE, matches_node, tolerated
 from .outcome import Outcome
 from .podset import PodSet
+from .scene import Scene
 from .tracker import Counter, Mask, World
 
 if TYPE_CHECKING:
@@ -49,7 +50,31 @@ def eligible(constraint: SpreadConstraint, pod: Pod, node: Node, keys: frozenset
 def eligible_nodes(constraint: SpreadConstraint, pod: Pod, nodes: Iterable[Node]) -> Mask:
     """Say which nodes take part: those with the keys of all constraints that are as hard."""
     keys = frozenset(c.topology_key for c in pod.spec.spread if c.hard == constraint.hard)
+    if not constraint.honor_taints and not (
+        constraint.honor_affinity and (pod.spec.node_selector or pod.spec.node_affinity is not None)
+    ):
+        return np.array([keys <= n.labels.keys() for n in nodes], dtype=np.bool_)
     return np.array([eligible(constraint, pod, n, keys) for n in nodes], dtype=np.bool_)
+
+
+def taking_part(constraint: SpreadConstraint, pod: Pod, where: Scene | World) -> Mask:
+    """Return :func:`eligible_nodes`, asked once for pods that nodes cannot tell apart in this."""
+    spec = pod.spec
+    keys = frozenset(c.topology_key for c in spec.spread if c.hard == constraint.hard)
+    place = (spec.node_selector, spec.node_affinity) if constraint.honor_affinity else None
+    memo = ("takes part", keys, place, spec.tolerations if constraint.honor_taints else None)
+    if memo not in where.memo:
+        where.memo[memo] = eligible_nodes(constraint, pod, where.nodes)
+    found: Mask = where.memo[memo]
+    return found
+
+
+def asked_labels(c: SpreadConstraint) -> tuple[tuple[str, str], ...] | None:
+    """Return labels one of which every pod of the kind has; None: no such are known."""
+    for r in c.selector.requirements if c.selector is not None else ():
+        if r.operator == "In":
+            return tuple((r.key, v) for v in r.values)
+    return None
 
 
 @dataclass
@@ -66,43 +91,58 @@ class _Kind:
         return 0 if len(parts) < max(1, minimum) else int(parts.min())
 
 
+_Case = tuple[SpreadConstraint, Pod, _Kind]
+
+
 class _Spread:
     def __init__(self, world: World) -> None:
         self._world = world
         self._counter = Counter(world)
-        self._kinds: dict[tuple[str, int, SpreadConstraint], tuple[Pod, _Kind]] = {}
+        self._kinds: dict[tuple[str, int, SpreadConstraint], _Case] = {}
+        self._by_label: dict[tuple[str, str] | None, list[_Case]] = {}
+        """Kinds by the labels of which their pods have one; None: of whatever labels."""
 
     def _kind(self, pod: Pod, c: SpreadConstraint) -> _Kind:
         key = (pod.namespace, id(pod.spec), c)
         if key not in self._kinds:
-            nodes = eligible_nodes(c, pod, self._world.nodes)
+            nodes = taking_part(c, pod, self._world)
             domains, names = self._world.domains(c.topology_key)
             takes_part = np.zeros(len(names), dtype=np.bool_)
             takes_part[domains[nodes]] = True
             kind = _Kind(nodes, domains, np.zeros(len(names), dtype=np.int64), takes_part)
-            self._kinds[key] = (pod, kind)
-            for p, i, n in self._counter.history():
-                self._count(kind, pod, c, p, i, n)
-        return self._kinds[key][1]
+            case = self._kinds[key] = (c, pod, kind)
+            labels = asked_labels(c)
+            for label in (None,) if labels is None else labels:
+                self._by_label.setdefault(label, []).append(case)
+            found = self._counter.history() if labels is None else self._counter.labelled(labels)
+            for p, i, n in found:
+                self._count(case, p, i, n)
+        return self._kinds[key][2]
 
     @staticmethod
-    def _count(kind: _Kind, owner: Pod, c: SpreadConstraint, p: Pod, i: int, n: int) -> None:
+    def _count(case: _Case, p: Pod, i: int, n: int) -> None:
+        c, owner, kind = case
         if kind.nodes[i] and counts_towards(c, owner, p):
             kind.counts[kind.domains[i]] += n
 
     def add(self, pod: Pod, node: int, times: int = 1) -> None:
         self._counter.note(pod, node, times)
-        for (_, _, c), (owner, kind) in self._kinds.items():
-            self._count(kind, owner, c, pod, node, times)
+        if not self._by_label:
+            return
+        cases = {id(of): of for of in self._by_label.get(None, ())}
+        for label in pod.labels.items():
+            cases.update((id(of), of) for of in self._by_label.get(label, ()))
+        for case in cases.values():
+            self._count(case, pod, node, times)
 
     def opens(self, pod: Pod) -> Mask | None:
         constraints = hard_constraints(pod)
         if not constraints:
             return None
-        keys = [c.topology_key for c in constraints]
-        return np.array(
-            [all(k in n.labels for k in keys) for n in self._world.nodes], dtype=np.bool_
-        )
+        mask = np.ones(len(self._world.nodes), dtype=np.bool_)
+        for c in constraints:
+            mask &= self._world.domains(c.topology_key)[0] >= 0
+        return mask
 
     def allows(self, pod: Pod) -> Mask | None:
         constraints = hard_constraints(pod)
@@ -113,11 +153,29 @@ class _Spread:
             kind = self._kind(pod, c)
             own = int(c.matches(pod.labels))
             room = kind.floor(c.min_domains) + c.max_skew - own
-            here = kind.domains >= 0
-            level = np.zeros(len(mask), dtype=np.int64)
-            level[here] = kind.counts[kind.domains[here]]
-            mask &= here & (level <= room)
+            # A last place for nodes without the key, which −1 finds.
+            level = np.append(kind.counts <= room, False)
+            mask &= level[kind.domains]
         return mask
+
+    def level(self, pod: Pod, counts: NDArray[Any]) -> int | None:
+        """Return how many equal pods come in all; whatever the order, they end up level.
+
+        The floor ends where the domain that takes part with the least room is full.
+        """
+        constraints = hard_constraints(pod)
+        if not constraints:
+            return int(counts.sum())
+        (c, *others) = constraints
+        kind = self._kind(pod, c)
+        beside = counts[~kind.nodes].any()
+        if others or beside or not c.matches(pod.labels):
+            return None
+        room = np.zeros(len(kind.counts), dtype=np.int64)
+        np.add.at(room, kind.domains[kind.nodes], counts[kind.nodes].astype(np.int64))
+        full = _Kind(kind.nodes, kind.domains, kind.counts + room, kind.takes_part)
+        most = full.floor(c.min_domains) + c.max_skew
+        return int(np.clip(most - kind.counts, 0, room).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +224,7 @@ class TopologySpread:
     def _level(self, board: "Board", s: "Shape", c: SpreadConstraint) -> None:
         world = board.world
         domains, names = world.domains(c.topology_key)
-        takes_part = eligible_nodes(c, s.sample, world.nodes)
+        takes_part = taking_part(c, s.sample, world)
         base = standing_counts(world, s.sample, c)
         parts = sorted({int(d) for d in domains[takes_part]})
         adds = additions(board, s, c, domains, takes_part)
@@ -195,7 +253,7 @@ class TopologySpread:
 def counts_of(outcome: Outcome, pod: Pod, c: SpreadConstraint) -> dict[str, int]:
     """Return how many pods of the kind stand in each domain that takes part, after the plan."""
     nodes = outcome.scene.nodes
-    takes_part = eligible_nodes(c, pod, nodes)
+    takes_part = taking_part(c, pod, outcome.scene)
     counts = {nodes[i].labels[c.topology_key]: 0 for i in np.flatnonzero(takes_part)}
     for q, j in _who_may_match(outcome, c):
         if takes_part[j] and counts_towards(c, pod, q):
@@ -229,7 +287,7 @@ def _who_may_match(outcome: Outcome, c: SpreadConstraint) -> Iterable[tuple[Pod,
 def standing_counts(world: World, pod: Pod, c: SpreadConstraint) -> list[int]:
     """Return how many pods of the kind stand in each domain before the plan."""
     domains, names = world.domains(c.topology_key)
-    takes_part = eligible_nodes(c, pod, world.nodes)
+    takes_part = taking_part(c, pod, world)
     base = [0] * len(names)
     for p, i in world.present:
         if takes_part[i] and counts_towards(c, pod, p):

@@ -3,14 +3,14 @@
 Trackers take pods one at a time, as kube-scheduler would; the rules' ``check`` judges the end.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import Claim, Node, Pod, PodKey, ResourceQuota
+from ..models import Claim, Node, Pod, PodKey, PodSpec, ResourceQuota
 from .bonds import Bond, Bonds
 
 Mask = NDArray[np.bool_]
@@ -39,18 +39,29 @@ class World:
         self.quotas: Sequence[ResourceQuota] = ()
         self.used_claims: frozenset[str] = frozenset()
         """Those of them that some pod had at the start, evicted ones included."""
-        self._domains: dict[str, tuple[NDArray[np.int64], list[str]]] = {}
+        self.specs: Iterable[PodSpec] | None = None
+        """Every spec that a pod here may have; None: to be found among those present."""
 
     def domains(self, key: str) -> tuple[NDArray[np.int64], list[str]]:
         """Return the domain number of each node (−1 without the label) and the domains' names."""
-        if key not in self._domains:
+        memo = ("domains", key)
+        if memo not in self.memo:
             names: dict[str, int] = {}
             numbers = [
                 -1 if (v := n.labels.get(key)) is None else names.setdefault(v, len(names))
                 for n in self.nodes
             ]
-            self._domains[key] = (np.array(numbers, dtype=np.int64), list(names))
-        return self._domains[key]
+            self.memo[memo] = (np.array(numbers, dtype=np.int64), list(names))
+        found: tuple[NDArray[np.int64], list[str]] = self.memo[memo]
+        return found
+
+    def present_with(self, asks: Callable[[PodSpec], object]) -> list[tuple[Pod, int]]:
+        """Return the pods present whose specs ask for something; each spec is looked at once."""
+        specs = self.specs
+        if specs is None:
+            specs = {id(p.spec): p.spec for p, _ in self.present}.values()
+        found = {id(s) for s in specs if asks(s)}
+        return [of for of in self.present if id(of[0].spec) in found] if found else []
 
 
 class Tracker(Protocol):
@@ -75,6 +86,20 @@ class Counting(Protocol):
 
     def most(self, pod: Pod, counts: NDArray[Any]) -> NDArray[Any]:
         """Return the counts per node, lowered to what the rule lets in."""
+        ...
+
+
+@runtime_checkable
+class Leveling(Protocol):
+    """A tracker of a rule that keeps equal pods level over domains."""
+
+    def opens(self, pod: Pod) -> Mask | None: ...
+
+    def level(self, pod: Pod, counts: NDArray[Any]) -> int | None:
+        """Return how many equal pods come in all, where each node takes so many.
+
+        None: only placing them one by one can tell.
+        """
         ...
 
 
@@ -106,13 +131,26 @@ class Counter:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._changes: list[tuple[Pod, int, int]] = [(p, i, 1) for p, i in world.present]
+        self._changes: list[tuple[Pod, int, int]] = []
+        self._labelled: dict[tuple[str, str], list[tuple[Pod, int, int]]] | None = None
 
     def note(self, pod: Pod, node: int, times: int) -> None:
         self._changes.append((pod, node, times))
 
     def history(self) -> Iterable[tuple[Pod, int, int]]:
-        return self._changes
+        return (*((p, i, 1) for p, i in self._world.present), *self._changes)
+
+    def labelled(self, labels: Iterable[tuple[str, str]]) -> Iterable[tuple[Pod, int, int]]:
+        """Return the part of the history that is about pods with one of the labels."""
+        if self._labelled is None:
+            self._labelled = {}
+            for p, i in self._world.present:
+                for label in p.labels.items():
+                    self._labelled.setdefault(label, []).append((p, i, 1))
+        wanted = frozenset(labels)
+        found = {id(of): of for label in wanted for of in self._labelled.get(label, ())}
+        later = (of for of in self._changes if not wanted.isdisjoint(of[0].labels.items()))
+        return (*found.values(), *later)
 
     def fresh(self, key: str) -> NDArray[np.int64]:
         """Return zero counts for the domains of a key, with a last place for nodes without it."""

@@ -1,7 +1,6 @@
 """Why a group is held, in words and numbers."""
 
 from collections.abc import Iterable
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -107,24 +106,19 @@ def _nodes(outcome: Outcome, m: Members, pods: list[Pod], elastic: bool) -> Iter
         yield Reason("capacity", f"group {m.key}", f"{fit}; {words}")
 
 
-_EMPTIED: WeakKeyDictionary[Scene, Field] = WeakKeyDictionary()
-_AFTER: WeakKeyDictionary[Outcome, Field] = WeakKeyDictionary()
-
-
 def _emptied(scene: Scene) -> Field:
     """Return the nodes without evictable work; whoever tries pods there takes them off again."""
-    if scene not in _EMPTIED:
-        _EMPTIED[scene] = emptied(scene)
-    return _EMPTIED[scene]
+    return scene.once("emptied", emptied)
 
 
 def _after(outcome: Outcome) -> Field:
     """Return the nodes as the plan leaves them; whoever tries pods there takes them off again."""
-    if outcome not in _AFTER:
+    if outcome.kept_field is None:
         world = outcome.scene.world(outcome.evicted)
         world.present.extend(outcome.new_pods)
-        _AFTER[outcome] = Field(outcome.scene, outcome.room, world)
-    return _AFTER[outcome]
+        outcome.kept_field = Field(outcome.scene, outcome.room, world)
+    assert isinstance(outcome.kept_field, Field)
+    return outcome.kept_field
 
 
 def _levels(field: Field, m: Members, pods: list[Pod], where: str) -> Iterable[Reason]:
