@@ -42,6 +42,11 @@ class Amounts(Mapping[str, int]):
         """Return the entries; the dictionary's own view, as these are read often."""
         return self._of.items()
 
+    @property
+    def entries(self) -> dict[str, int]:
+        """The entries as they are kept, for those who only read them."""
+        return self._of
+
     def __hash__(self) -> int:
         if self._hash is None:
             self._hash = hash(tuple(self._of.items()))

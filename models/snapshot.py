@@ -7,9 +7,10 @@ equal content have equal digests, wherever and whenever they were read.
 import gzip
 import hashlib
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from .budget import Budget
@@ -24,7 +25,7 @@ from .podspec import PodSpec
 from .queue import Queue
 from .resource_claim import Claim
 from .topology import Topology
-from .value import Value, from_data, from_json, to_data, to_json
+from .value import Value, from_data, from_json, to_data, to_json, to_sorted_json
 
 API_VERSION = "apportion.dev/v1alpha1"
 KIND = "Snapshot"
@@ -144,15 +145,41 @@ def snapshot_of(**fields: Any) -> Snapshot:
 def write(snapshot: Snapshot) -> bytes:
     """Return the canonical JSON. Equal pod specs are written once, in a table."""
     index: dict[PodSpec, int] = {}
-    pods = []
+    numbers: dict[int, int] = {}
     for p in snapshot.pods:
-        data = to_data(p)
-        data["spec"] = index.setdefault(p.spec, len(index))
-        pods.append(data)
-    body = to_data(snapshot)
-    body["pods"] = pods
-    body["specs"] = [to_data(s) for s in index]
+        if id(p.spec) not in numbers:
+            numbers[id(p.spec)] = index.setdefault(p.spec, len(index))
+    # The long lists are written as they are; the rest is little.
+    body = to_data(replace(snapshot, nodes=(), pods=(), groups=()))
+    for name in ("nodes", "groups"):
+        if values := getattr(snapshot, name):
+            body[name] = _raw(values)
+    body["pods"] = msgspec.Raw(_pods(snapshot.pods, [numbers[id(p.spec)] for p in snapshot.pods]))
+    body["specs"] = [_raw(s) for s in index]
     return to_json({"apiVersion": API_VERSION, "kind": KIND, **body})
+
+
+def _raw(value: object) -> msgspec.Raw:
+    return msgspec.Raw(to_sorted_json(value))
+
+
+_SPEC = b'"spec":'
+
+
+def _pods(pods: Sequence[Pod], numbers: Sequence[int]) -> bytes:
+    """Return the pods as JSON, each with the number of its spec in the spec's stead."""
+    whole = to_sorted_json(pods).split(_SPEC)
+    if len(whole) != len(pods) + 1:
+        # A label of that name, say: one by one it is clear which is the pod's own.
+        return to_json([{**to_data(p), "spec": n} for p, n in zip(pods, numbers, strict=True)])
+    written: dict[int, tuple[bytes, int]] = {}
+    out = whole[:1]
+    for p, n, rest in zip(pods, numbers, whole[1:], strict=True):
+        if n not in written:
+            written[n] = (b"%s%d" % (_SPEC, n), len(to_sorted_json(p.spec)))
+        short, length = written[n]
+        out.append(short + rest[length:])
+    return b"".join(out)
 
 
 def read(data: bytes) -> Snapshot:

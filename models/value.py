@@ -20,7 +20,7 @@ class Value(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 def _encode(value: object) -> object:
     if isinstance(value, Amounts):
-        return dict(value.items())
+        return value.entries
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"cannot write a {type(value).__name__}")
@@ -35,11 +35,17 @@ def _decode(kind: type, value: Any) -> Any:
 
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_encode, order="deterministic")
+_SORTED = msgspec.json.Encoder(enc_hook=_encode, order="sorted")
 
 
 def to_json(value: object) -> bytes:
     """Return the canonical JSON of a value (or of plain data)."""
     return _ENCODER.encode(value)
+
+
+def to_sorted_json(value: object) -> bytes:
+    """Return what :func:`to_json` makes of :func:`to_data`, without the data in between."""
+    return _SORTED.encode(value)
 
 
 def to_data(value: object) -> Any:

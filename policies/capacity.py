@@ -8,6 +8,7 @@ import numpy as np
 
 from ..models import Violation
 from ..models.quantity import show
+from .columns import sums_by
 from .outcome import Outcome
 
 if TYPE_CHECKING:
@@ -22,29 +23,20 @@ class Capacity:
 
     def check(self, outcome: Outcome) -> Iterable[Violation]:
         scene = outcome.scene
-        now = scene.room_now.copy()
-        asks: dict[int, set[int]] = {}
-        bound_here: dict[int, set[int]] = {}
-        for p, i in outcome.new_pods:
-            row = scene.row(p)
-            columns = {int(c) for c in np.flatnonzero(row)}
-            asks.setdefault(i, set()).update(columns)
-            if p.key in outcome.bound:
-                now[i] = now[i] - row
-                bound_here.setdefault(i, set()).update(columns)
-        for room, columns_of, when in (
-            (outcome.room, asks, "in the end"),
-            (now, bound_here, "at once"),
+        is_bound = np.array([p.key in outcome.bound for p, _ in outcome.new_pods], dtype=np.bool_)
+        nodes, rows = outcome.new_nodes[is_bound], outcome.new_rows[is_bound]
+        now = scene.room_now - sums_by(nodes, rows, len(scene.nodes))
+        for room, where, what, when in (
+            (outcome.room, outcome.new_nodes, outcome.new_rows, "in the end"),
+            (now, nodes, rows, "at once"),
         ):
-            for i, cols in sorted(columns_of.items()):
-                for c in sorted(cols):
-                    if room[i][c] < 0:
-                        yield Violation(
-                            self.name,
-                            f"node {scene.nodes[i].name}",
-                            f"{scene.ledger.resources[c]} is overfull {when} by "
-                            f"{show(-int(room[i][c]), scene.ledger.resources[c])}",
-                        )
+            asked = sums_by(where, (what != 0).astype(np.int64), len(scene.nodes)) > 0
+            for i, c in np.argwhere((room < 0) & asked).tolist():
+                name = scene.ledger.resources[c]
+                yield Violation(
+                    self.name, f"node {scene.nodes[i].name}",
+                    f"{name} is overfull {when} by {show(-int(room[i][c]), name)}",
+                )  # fmt: skip
 
     def constrain(self, board: "Board") -> None:
         for cls in board.classes:

@@ -59,7 +59,7 @@ def usable_pods(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:
 
 def repels(scene: Scene) -> bool:
     """Say whether some pod keeps others away by their labels."""
-    return any(spec.anti_affinity for spec in scene.columns.specs)
+    return scene.asks("anti_affinity")
 
 
 def labels_of(pod: Pod) -> object:
@@ -165,7 +165,7 @@ class _Company:
     """Whose wish for company other groups or foreign pods could meet: that counts as met."""
 
     def __init__(self, scene: Scene) -> None:
-        self._wished = any(spec.affinity for spec in scene.columns.specs)
+        self._wished = scene.asks("affinity")
         self._there = [
             p
             for p in (scene.snapshot.pods if self._wished else ())

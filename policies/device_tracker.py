@@ -32,6 +32,8 @@ class DeviceStates:
         self._users = [of for of in world.before if id(of[0].spec) in wanted]
         self._full: dict[int, Devices] | None = None
         self._numbers: dict[object, int] = {}
+        self._samples: list[Devices] = []
+        """A state of each number, which nobody changes."""
         self._answers: dict[object, dict[int, int]] = {}
         self._asked: dict[object, int] = {}
 
@@ -59,19 +61,30 @@ class DeviceStates:
 
     def number(self, state: Devices) -> int:
         """Return the state's number; equal ones hold the same."""
-        return self._numbers.setdefault(state.key, len(self._numbers))
+        key = state.key
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._samples)
+            self._samples.append(state.copy())
+        return number
 
-    def takes(self, pod: Pod, state: Devices, number: int, most: int) -> int:
-        """Return how many pods like this one the state takes, at most ``most``."""
+    def takes(self, pod: Pod, numbers: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+        """Return how many pods like this one states of these numbers take, at most ``most``."""
         kind = (pod.spec.share or whole_devices(pod), most == 1)
         known = self._answers.setdefault(kind, {})
         if most > self._asked.get(kind, 0):
             known.clear()
             self._asked[kind] = most
-        if number not in known:
-            asked = self._asked[kind]
-            known[number] = int(state.holds([pod])) if most == 1 else state.copies(pod, asked)
-        return min(most, known[number])
+        found = np.flatnonzero(np.bincount(numbers)).tolist()
+        table = np.zeros(found[-1] + 1, dtype=np.int64)
+        for number in found:
+            if number not in known:
+                state = self._samples[number]
+                known[number] = (
+                    int(state.holds([pod])) if most == 1 else state.copies(pod, self._asked[kind])
+                )
+            table[number] = known[number]
+        return np.minimum(table, most)[numbers]
 
 
 def states_of(world: World) -> DeviceStates:
@@ -124,30 +137,21 @@ class DeviceTracker:
         mask, stale = self._masks[kind]
         if stale:
             changed = np.fromiter(stale, dtype=np.int64, count=len(stale))
-            mask[changed] = self._takes(pod, changed, 1) >= 1
+            mask[changed] = self._known.takes(pod, self._states()[changed], 1) >= 1
             stale.clear()
         return mask.copy()
 
     def opens(self, pod: Pod) -> Mask | None:
         return self.allows(pod)
 
-    def _takes(self, pod: Pod, nodes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-        """Return how many pods like this one the nodes take, at most ``most`` each."""
-        numbers = self._states()[nodes]
-        found, first, back = np.unique(numbers, return_index=True, return_inverse=True)
-        answers = [
-            self._known.takes(pod, self._of.get(i) or self._idle[i], number, most)
-            for number, i in zip(found.tolist(), nodes[first].tolist(), strict=True)
-        ]
-        return np.array(answers, dtype=np.int64)[back]
-
     def most(self, pod: Pod, counts: NDArray[Any]) -> NDArray[Any]:
         if not self._idle or not uses_devices(pod):
             return counts
         out = counts.copy()
-        nodes = np.array([i for i in np.flatnonzero(counts).tolist() if i in self._idle], dtype=int)
+        states = self._states()
+        nodes = np.flatnonzero((counts > 0) & (states >= 0))
         if len(nodes):
-            takes = self._takes(pod, nodes, int(counts[nodes].max()))
+            takes = self._known.takes(pod, states[nodes], int(counts[nodes].max()))
             out[nodes] = np.minimum(counts[nodes], takes)
         return out
 

@@ -25,10 +25,9 @@ def demand_of(
         for child in scene.tree.children.get(q, ()):
             for r in columns:
                 total[r] += out[child][r]
-        for item in items.get(q, ()):
-            row = scene.rows(item.pods)
-            for r in columns:
-                total[r] += int(row[r])
+        row = scene.rows(p for item in items.get(q, ()) for p in item.pods)
+        for r in columns:
+            total[r] += int(row[r])
         for r in columns:
             most = limits.limit[q][r]
             top = limits.root[r] if most is None else min(limits.root[r], most)

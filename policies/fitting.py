@@ -65,6 +65,10 @@ class Field:
         self._leveling: tuple[Leveling, ...] = _those_that(self._trackers, Leveling)
         self._steps = 0
         self._together = False
+        self.changes = 0
+        """How often pods have come or gone."""
+        self.answers: dict[object, tuple[int, str]] = {}
+        """What was found out about pods that do not fit, by what was asked."""
 
     def candidates(self, pod: Pod, together: bool = False) -> Mask:
         """Say which nodes take the pod now; or, together with others that come, might take it."""
@@ -95,6 +99,7 @@ class Field:
 
     def add(self, pod: Pod, node: int, times: int = 1) -> None:
         """Put the pod there (times −1: take it away)."""
+        self.changes += 1
         self.room[node] = self.room[node] - times * self.scene.row(pod)
         for tracker in self._trackers:
             tracker.add(pod, node, times)

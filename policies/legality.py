@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..models import Violation
-from .api import Constraint
+from ..models import Reason, Violation
 from .outcome import Outcome
 from .podset import PodSet
 
@@ -11,29 +10,36 @@ from .podset import PodSet
 def verify(outcome: Outcome) -> list[Violation]:
     """Ask every rule's plain-Python half about a plan."""
     found = list(_refused(outcome))
-    for rule in outcome.scene.rules:
-        if isinstance(rule, Constraint):
-            found += rule.check(outcome)
+    for rule in outcome.scene.constraints:
+        found += rule.check(outcome)
     return found
 
 
 def _refused(outcome: Outcome) -> Iterable[Violation]:
-    """Ask the filters about every pod that starts."""
+    """Ask the filters about every pod that starts; pods alike on a node are asked about once."""
     scene = outcome.scene
+    asked: dict[object, list[tuple[str, Reason]]] = {}
     for pod, i in outcome.new_pods:
-        node = scene.nodes[i]
-        for rule in scene.filters:
-            reason = rule.refuse(PodSet((pod,)), node)
-            if reason is not None:
-                yield Violation(rule.name, f"pod {pod.key}", f"{reason.about} {reason.message}")
+        alike = (
+            i, id(pod.spec), pod.group, pod.role, pod.subgroups, pod.namespace,
+            tuple(pod.labels.items()), tuple(pod.claim_names.items()),
+        )  # fmt: skip
+        found = asked.get(alike)
+        if found is None:
+            node, pods = scene.nodes[i], PodSet((pod,))
+            answers = ((rule.name, rule.refuse(pods, node)) for rule in scene.filters)
+            found = asked[alike] = [
+                (name, reason) for name, reason in answers if reason is not None
+            ]
+        for name, reason in found:
+            yield Violation(name, f"pod {pod.key}", f"{reason.about} {reason.message}")
 
 
 def is_legal(outcome: Outcome) -> bool:
     """Say whether no rule objects; stops at the first that does."""
     if not all(outcome.scene.mask(pod)[i] for pod, i in outcome.new_pods):
         return False
-    for rule in outcome.scene.rules:
-        if isinstance(rule, Constraint):
-            for _ in rule.check(outcome):
-                return False
+    for rule in outcome.scene.constraints:
+        for _ in rule.check(outcome):
+            return False
     return True

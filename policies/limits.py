@@ -14,6 +14,7 @@ from ..models.quantity import show
 from ..models.queue import ROOT
 from .columns import Flags
 from .ledger import Matrix
+from .outcome import use_before
 from .scene import Scene
 
 Row = tuple[int, ...]
@@ -100,7 +101,7 @@ def _limits(scene: Scene) -> Limits:
     # Without guarantees the cluster itself is the limit, and nodes know that better.
     real = tuple(v if any(w[r] for w in wish.values()) else None for r, v in enumerate(root))
     _children(scene, ROOT, root, real, capability, wish, limit, guarantee, warnings)
-    use = scene.sums_by_queue(scene.columns.running & scene.columns.ours)
+    use = use_before(scene)
     return Limits(
         root, capacity, limit, deserved, guarantee,
         {q: tuple(int(v) for v in row) for q, row in use.items()},

@@ -187,6 +187,15 @@ def _kinds(pods: Iterable[Pod]) -> frozenset[tuple[_Kind, int]]:
     return frozenset(Counter(map(_kind, pods)).items())
 
 
+def _settle(m: Members) -> None:
+    """Set what is asked of every group and follows from numbers alone, where roles do not count."""
+    need = max(0, m.group.minimum - len(m.succeeded))
+    standing = Standing.WHOLE if len(m.running) >= need else Standing.BROKEN
+    if not m.running and need:
+        standing = Standing.NEW
+    vars(m).update(need=need, role_need={}, standing=standing)
+
+
 class Roster:
     """Members of every group of a snapshot."""
 
@@ -201,8 +210,9 @@ class Roster:
             pods = by_state[state.value].get(key)
             return () if pods is None else ranked(pods, promised)
 
-        self._of = {
-            g.key: Members(
+        self._of: dict[GroupKey, Members] = {}
+        for g in snapshot.groups:
+            m = Members(
                 g,
                 in_order(PodState.RUNNING, g.key),
                 in_order(PodState.PENDING, g.key),
@@ -210,8 +220,9 @@ class Roster:
                 in_order(PodState.TERMINATING, g.key),
                 in_order(PodState.SUCCEEDED, g.key),
             )
-            for g in snapshot.groups
-        }
+            if not g.role_minimum:
+                _settle(m)
+            self._of[g.key] = m
 
     @cached_property
     def broken(self) -> tuple[Members, ...]:

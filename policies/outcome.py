@@ -1,10 +1,14 @@
 """An outcome: a scene after a plan, as the plain-Python halves of the rules judge it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..models import Allocation, GroupKey, NodeName, Plan, Pod, PodKey, PodState, QueueName
+from .columns import sums_by
 from .ledger import Matrix
 from .scene import Scene
 
@@ -44,6 +48,12 @@ class Outcome:
         self.kept_remaining: object | None = None
         self.kept_field: object | None = None
 
+    def with_bound(self, bound: Collection[PodKey]) -> "Outcome":
+        """Return the same plan with other pods that start at once, and all that is known of it."""
+        out = Outcome.__new__(Outcome)
+        vars(out).update(vars(self), bound=frozenset(bound))
+        return out
+
     @classmethod
     def of_plan(cls, scene: Scene, plan: Plan) -> "Outcome":
         out = cls(
@@ -60,26 +70,28 @@ class Outcome:
     @cached_property
     def started(self) -> Mapping[GroupKey, tuple[Pod, ...]]:
         """Pods that start, by group; pods the snapshot does not know are left out."""
-        out: dict[GroupKey, list[Pod]] = {}
-        for key in sorted(self.places):
-            p = self.scene.pods.get(key)
-            if p is not None and p.group is not None:
-                out.setdefault(p.group, []).append(p)
-        return {g: tuple(ps) for g, ps in out.items()}
+        return self._by_group(self.places)
 
     @cached_property
     def losses(self) -> Mapping[GroupKey, tuple[Pod, ...]]:
         """Pods that are evicted, by group."""
+        return self._by_group(self.evicted)
+
+    def _by_group(self, keys: Iterable[PodKey]) -> Mapping[GroupKey, tuple[Pod, ...]]:
+        pods = self.scene.pods
         out: dict[GroupKey, list[Pod]] = {}
-        for key in sorted(self.evicted):
-            p = self.scene.pods.get(key)
+        for key in sorted(keys):
+            p = pods.get(key)
             if p is not None and p.group is not None:
                 out.setdefault(p.group, []).append(p)
         return {g: tuple(ps) for g, ps in out.items()}
 
     def kept(self, group: GroupKey) -> tuple[Pod, ...]:
         """Return the group's running pods that stay."""
-        return tuple(p for p in self.scene.roster[group].running if p.key not in self.evicted)
+        running = self.scene.roster[group].running
+        if group not in self.losses:
+            return running
+        return tuple(p for p in running if p.key not in self.evicted)
 
     def after(self, group: GroupKey) -> tuple[Pod, ...]:
         """Return the group's pods that run after the plan."""
@@ -88,33 +100,52 @@ class Outcome:
     @cached_property
     def standing_pods(self) -> tuple[tuple[Pod, int], ...]:
         """Every pod that stands on a known node after the plan, with the node's index."""
-        scene = self.scene
-        stay = [
-            (p, i)
-            for p, i in (*scene.holders, *scene.reserved)
-            if p.state is not PodState.TERMINATING and p.key not in self.evicted
-        ]
-        return (*stay, *self.new_pods)
+        staying = self.scene.staying
+        if self.evicted:
+            staying = tuple([of for of in staying if of[0].key not in self.evicted])
+        return (*staying, *self.new_pods)
 
     @cached_property
     def new_pods(self) -> tuple[tuple[Pod, int], ...]:
         """Pods that start, with their node's index; unknown pods and nodes are left out."""
-        scene = self.scene
+        pods, index = self.scene.pods, self.scene.index
         return tuple(
-            (scene.pods[k], scene.index[n])
-            for k, n in sorted(self.places.items())
-            if k in scene.pods and n in scene.index
+            [
+                (pods[k], index[n])
+                for k, n in sorted(self.places.items())
+                if k in pods and n in index
+            ]
+        )
+
+    @cached_property
+    def new_nodes(self) -> NDArray[np.int64]:
+        """The nodes of the pods that start, as an array."""
+        return np.array([i for _, i in self.new_pods], dtype=np.int64)
+
+    @cached_property
+    def new_rows(self) -> Matrix:
+        """What each of the pods that start takes, one row a pod."""
+        number = self.scene.columns.number
+        specs = np.array([number[id(p.spec)] for p, _ in self.new_pods], dtype=np.int64)
+        rows: Matrix = self.scene.spec_rows[specs]
+        return rows
+
+    @cached_property
+    def leaving(self) -> tuple[tuple[Pod, int], ...]:
+        """Evicted pods that hold room on a known node, with its index."""
+        index = self.scene.index
+        found = (self.scene.pods.get(key) for key in sorted(self.evicted))
+        return tuple(
+            [(p, index[p.node]) for p in found if p is not None and p.holds and p.node in index]
         )
 
     @cached_property
     def room(self) -> Matrix:
         """What is free once everybody has left and come, one row a node; may be negative."""
-        room = self.scene.room_later.copy()
-        for p, i in self.scene.holders:
-            if p.key in self.evicted:
-                room[i] = room[i] + self.scene.row(p)
-        for p, i in self.new_pods:
-            room[i] = room[i] - self.scene.row(p)
+        taken = sums_by(self.new_nodes, self.new_rows, len(self.scene.nodes))
+        room: Matrix = self.scene.room_later - taken
+        for p, i in self.leaving:
+            room[i] = room[i] + self.scene.row(p)
         return room
 
     @cached_property
@@ -141,11 +172,7 @@ class Outcome:
     @cached_property
     def use_before(self) -> Mapping[QueueName, Matrix]:
         """Use of every queue of the tree before the plan, as rows."""
-        memo = self.scene.memo
-        if "use before" not in memo:
-            memo["use before"] = self._queue_sum(running(self.scene))
-        before: Mapping[QueueName, Matrix] = memo["use before"]
-        return before
+        return use_before(self.scene)
 
     @cached_property
     def use_after(self) -> Mapping[QueueName, Matrix]:
@@ -161,6 +188,10 @@ class Outcome:
         return {q: row - less[q] + more[q] for q, row in self.use_before.items()}
 
 
-def running(scene: Scene) -> list[Pod]:
-    """Return our running pods, on whatever node."""
-    return [p for p in scene.snapshot.pods if p.ours and p.state is PodState.RUNNING]
+def use_before(scene: Scene) -> Mapping[QueueName, Matrix]:
+    """Return what our running pods use, on whatever node, by queue of the tree."""
+    return scene.once("use before", _running_use)
+
+
+def _running_use(scene: Scene) -> Mapping[QueueName, Matrix]:
+    return scene.sums_by_queue(scene.columns.running & scene.columns.ours)

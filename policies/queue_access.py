@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..models import GroupKey, QueueState, Reason, Violation
+from ..models import GroupKey, QueueName, QueueState, Reason, Violation
 from .outcome import Outcome
+from .scene import Scene
 
 if TYPE_CHECKING:
     from .board import Board
@@ -20,15 +21,23 @@ class QueueAccess:
     def hold(self, outcome: Outcome, group: str) -> Iterable[Reason]:
         scene = outcome.scene
         g = scene.snapshot.group(GroupKey(group))
-        if g.queue not in scene.tree:
-            yield Reason(self.name, f"queue {g.queue}", f"queue {g.queue} not found")
+        known = scene.once(f"held by {self.name}", _nothing_known)
+        case = (g.queue, g.namespace)
+        if case not in known:
+            known[case] = tuple(self._closed(scene, *case))
+        return known[case]
+
+    def _closed(self, scene: Scene, queue: QueueName, namespace: str) -> Iterable[Reason]:
+        """Say what keeps groups of the namespace out of the queue."""
+        if queue not in scene.tree:
+            yield Reason(self.name, f"queue {queue}", f"queue {queue} not found")
             return
-        if not scene.tree.is_leaf(g.queue):
-            kids = ", ".join(scene.tree.children[g.queue])
+        if not scene.tree.is_leaf(queue):
+            kids = ", ".join(scene.tree.children[queue])
             yield Reason(
-                self.name, f"queue {g.queue}", f"queue {g.queue} is not a leaf: use one of {kids}"
+                self.name, f"queue {queue}", f"queue {queue} is not a leaf: use one of {kids}"
             )
-        for name in scene.tree.path(g.queue):
+        for name in scene.tree.path(queue):
             q = scene.tree.queues[name]
             yield from q.hold
             if q.state is not QueueState.OPEN:
@@ -37,10 +46,10 @@ class QueueAccess:
             share = scene.config.queues.get(name)
             if share is not None and share.namespaces is not None:
                 allowed = frozenset(share.namespaces)
-            if allowed is not None and g.namespace not in allowed:
+            if allowed is not None and namespace not in allowed:
                 yield Reason(
                     self.name, f"queue {name}",
-                    f"queue {name} is not open to namespace {g.namespace}",
+                    f"queue {name} is not open to namespace {namespace}",
                 )  # fmt: skip
 
     def check(self, outcome: Outcome) -> Iterable[Violation]:
@@ -50,3 +59,7 @@ class QueueAccess:
 
     def constrain(self, board: "Board") -> None:
         """Leave the model alone: held groups never reach it."""
+
+
+def _nothing_known(_: Scene) -> dict[tuple[QueueName, str], tuple[Reason, ...]]:
+    return {}

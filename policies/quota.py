@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..models import GroupKey, QueueName, Reason, Violation
 from .limits import Limits, limits_of
 from .members import Members
@@ -23,15 +25,15 @@ if TYPE_CHECKING:
 
 def non_preemptible_use(scene: Scene) -> Mapping[QueueName, list[int]]:
     """Return what running non-preemptible groups use, by queue of the tree."""
-    width = len(scene.ledger.resources)
-    out: dict[QueueName, list[int]] = {q: [0] * width for q in scene.tree.queues}
-    for m in scene.roster.values():
-        if m.group.preemptable or not m.running:
-            continue
-        row = scene.rows(m.running)
-        for q in scene.tree.path(m.group.queue):
-            out[q] = [a + int(b) for a, b in zip(out[q], row, strict=True)]
-    return out
+    return scene.once("non-preemptible use", _non_preemptible_use)
+
+
+def _non_preemptible_use(scene: Scene) -> Mapping[QueueName, list[int]]:
+    fixed = {g.key for g in scene.snapshot.groups if not g.preemptable}
+    pods, running = scene.snapshot.pods, scene.columns.running.copy()
+    for k in np.flatnonzero(running).tolist():
+        running[k] = pods[k].group in fixed
+    return {q: [int(v) for v in row] for q, row in scene.sums_by_queue(running).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +47,16 @@ class Quota:
         scene = outcome.scene
         limits = limits_of(scene)
         m = scene.roster[GroupKey(group)]
-        if not m.first:
+        path = scene.tree.path(m.group.queue)
+        limited, due_bound = scene.once("bounded queues", _bounded)
+        queue = m.group.queue
+        bounded = queue in limited or (queue in due_bound and not m.group.preemptable)
+        if not bounded or not m.first:
             return
         ask = _least(scene, m)
         # Running members beyond a limit keep nothing from starting that asks for none of it.
         more = [a - int(b) for a, b in zip(ask, scene.rows(m.running), strict=True)]
-        for q in scene.tree.path(m.group.queue):
+        for q in path:
             for r, most in enumerate(limits.limit[q]):
                 if most is not None and more[r] and ask[r] > most:
                     yield Reason(
@@ -185,13 +191,29 @@ def _show(scene: Scene, r: int, value: int) -> str:
     return show(value, scene.ledger.resources[r])
 
 
+def _bounded(scene: Scene) -> tuple[frozenset[QueueName], frozenset[QueueName]]:
+    """Return the queues in which anything is bounded, and where a due bounds fixed work."""
+    limits, tree = limits_of(scene), scene.tree
+    limited = {q for q in tree.queues if any(most is not None for most in limits.limit[q])}
+    due = {q for q in tree.queues if limits.deserved[q]}
+    return (
+        frozenset(q for q in tree.queues if limited.intersection(tree.path(q))),
+        frozenset(q for q in tree.queues if due.intersection(tree.path(q))),
+    )
+
+
 def _least(scene: Scene, m: Members) -> list[int]:
     """Return per resource the least that the running members and any choice of the rest ask for."""
     running = Counter(p.role for p in m.running)
     out = [int(v) for v in scene.rows(m.running)]
+    short = max(0, m.need - len(m.running))
+    if not m.role_need and len({id(p.spec) for p in m.pending}) == 1:
+        each = scene.row(m.pending[0])
+        n = min(short, len(m.pending))
+        return [v + n * int(x) for v, x in zip(out, each, strict=True)]
     for r in range(len(out)):
         left = {role: n - running[role] for role, n in m.role_need.items()}
-        spare = max(0, m.need - len(m.running))
+        spare = short
         rest: list[int] = []
         for size, role in sorted((int(scene.row(p)[r]), p.role) for p in m.pending):
             if left.get(role, 0) > 0:

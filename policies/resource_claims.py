@@ -52,6 +52,8 @@ class ResourceClaims:
 
     def hold(self, outcome: Outcome, group: str) -> Iterable[Reason]:
         """Hold a group that cannot reach its minimum with the members whose claims are sound."""
+        if not outcome.scene.asks("claims"):
+            return
         m = outcome.scene.roster[GroupKey(group)]
         bad = [p for p in m.pending if problem_of(p)]
         good = [p for p in m.pending if not problem_of(p)]

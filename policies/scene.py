@@ -1,6 +1,6 @@
 """The scene: everything that the plain-Python halves derive from a snapshot, computed once."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..models import Config, Node, Pod, PodKey, PodSpec, PodState, QueueName, Snapshot
 from .api import Constraint, Filter, Holding, NodeFeatures, Telling, Tracked
 from .bonds import Bonds
-from .columns import Columns, sums_by
+from .columns import Columns, numbered, sums_by
 from .device_room import leeway
 from .ledger import Ledger, Matrix, ledger_of
 from .members import Roster
@@ -75,6 +75,11 @@ class Scene:
         """Allocatable amounts, one row a node."""
         return self.ledger.rows([n.allocatable for n in self.nodes])
 
+    def asks(self, field: str) -> bool:
+        """Say whether the spec of any pod says something in a field."""
+        name = f"asks {field}"
+        return self.once(name, lambda scene: any(getattr(s, field) for s in scene.columns.specs))
+
     @cached_property
     def spec_rows(self) -> Matrix:
         """What a pod of each spec takes, its slot included; one row a spec, by number."""
@@ -123,6 +128,13 @@ class Scene:
             for p in self.snapshot.pods
             if not p.ours and p.state is PodState.PENDING and p.nominated in self.index
         )
+
+    @cached_property
+    def staying(self) -> tuple[tuple[Pod, int], ...]:
+        """What of it is still there once terminating pods are gone."""
+        if not self.columns.terminating.any():
+            return self.before
+        return tuple([of for of in self.before if of[0].state is not PodState.TERMINATING])
 
     @cached_property
     def before(self) -> tuple[tuple[Pod, int], ...]:
@@ -178,8 +190,8 @@ class Scene:
         return out
 
     @cached_property
-    def pods(self) -> dict[PodKey, Pod]:
-        return {p.key: p for p in self.snapshot.pods}
+    def pods(self) -> Mapping[PodKey, Pod]:
+        return self.snapshot.pods_by_key
 
     @cached_property
     def ties(self) -> tuple[Tracked, ...]:
@@ -219,29 +231,40 @@ class Scene:
     def grouping(self, features: NodeFeatures) -> tuple[NDArray[np.int64], list[int]]:
         """Return a class number per node and one node of each class, by what a filter looks at."""
         if features not in self._groupings:
-            seen: dict[object, int] = {}
-            numbers: list[int] = []
-            samples: list[int] = []
-            for i, n in enumerate(self.nodes):
-                key = (
-                    tuple(n.labels.get(k) for k in sorted(features.labels)),
-                    n.taints if features.taints else None,
-                    (n.ready, n.unschedulable) if features.state else None,
-                    n.name if features.name else None,
-                    tuple(d in n.drivers for d in sorted(features.drivers)),
-                    (n.devices, n.hands_out) if features.devices else None,
-                    n.numa if features.cells else None,
-                    (bool(n.pool_devices) and n.name, tuple(n.plugged.items()))
-                    if features.pools
-                    else None,
-                    n.blocks if features.blocks else None,
-                )
-                if key not in seen:
-                    seen[key] = len(samples)
-                    samples.append(i)
-                numbers.append(seen[key])
-            self._groupings[features] = (np.array(numbers, dtype=np.int64), samples)
+            numbers = np.zeros(len(self.nodes), dtype=np.int64)
+            for values in self._looked_at(features):
+                own = numbered(values)[0]
+                numbers = numbers * (int(own.max(initial=0)) + 1) + own
+                # Numbers stay small, whatever comes to be multiplied.
+                numbers = np.unique(numbers, return_inverse=True)[1].astype(np.int64)
+            found, samples = np.unique(numbers, return_index=True)
+            order = np.argsort(samples)
+            rank = np.empty(len(found), dtype=np.int64)
+            rank[order] = np.arange(len(found))
+            self._groupings[features] = (rank[numbers], samples[order].tolist())
         return self._groupings[features]
+
+    def _looked_at(self, features: NodeFeatures) -> Iterator[list[Any]]:
+        """Yield, for each feature that counts, what it is on each node."""
+        nodes = self.nodes
+        for k in sorted(features.labels):
+            yield [n.labels.get(k) for n in nodes]
+        for d in sorted(features.drivers):
+            yield [d in n.drivers for n in nodes]
+        if features.taints:
+            yield [n.taints for n in nodes]
+        if features.state:
+            yield [(n.ready, n.unschedulable) for n in nodes]
+        if features.name:
+            yield [n.name for n in nodes]
+        if features.devices:
+            yield [(n.devices, n.hands_out) for n in nodes]
+        if features.cells:
+            yield [n.numa for n in nodes]
+        if features.pools:
+            yield [(bool(n.pool_devices) and n.name, tuple(n.plugged.items())) for n in nodes]
+        if features.blocks:
+            yield [n.blocks for n in nodes]
 
     def mask(self, pod: Pod) -> Mask:
         """Say on which nodes no filter refuses the pod."""
@@ -253,10 +276,9 @@ class Scene:
             pods = PodSet((pod,))
             for rule in self.filters:
                 numbers, samples = self.grouping(rule.sees(pods))
-                fits = np.array(
-                    [rule.refuse(pods, self.nodes[i]) is None for i in samples], dtype=np.bool_
-                )
-                mask &= fits[numbers]
+                fits = [rule.refuse(pods, self.nodes[i]) is None for i in samples]
+                if not all(fits):
+                    mask &= np.array(fits, dtype=np.bool_)[numbers]
             self._masks[pod.spec] = mask
         self._mask_of_id[id(pod.spec)] = (pod.spec, self._masks[pod.spec])
         return self._masks[pod.spec]
@@ -285,11 +307,7 @@ class Scene:
     def world(self, evicted: Iterable[PodKey] = ()) -> World:
         """Return the pods as they will stand once terminating and evicted ones are gone."""
         gone = set(evicted)
-        present = [
-            (p, i)
-            for p, i in (*self.holders, *self.reserved)
-            if p.state is not PodState.TERMINATING and p.key not in gone
-        ]
+        present = [of for of in self.staying if of[0].key not in gone] if gone else self.staying
         world = World(self.nodes, present, self.before, self.memo, self.bonds)
         world.specs = self.columns.specs
         world.claims = self.snapshot.claims_by_key

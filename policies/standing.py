@@ -120,5 +120,7 @@ def _table(scene: Scene) -> StandingTable:
 
 def _chosen(m: Members, could: Mapping[GroupKey, tuple[Pod, ...]]) -> Sequence[Pod]:
     """The pending pods counted as demand, in rank order."""
+    if len(could[m.key]) in (0, len(m.pending)):
+        return could[m.key]
     kept = {p.key for p in could[m.key]}
     return [p for p in m.pending if p.key in kept]

@@ -82,6 +82,8 @@ class StorageQuota:
 
     def hold(self, outcome: Outcome, group: str) -> Iterable[Reason]:
         """Hold a group whose minimum alone is too much."""
+        if not outcome.scene.asks("volumes"):
+            return
         m = outcome.scene.roster[GroupKey(group)]
         first = [p for p in m.first if p.node is None]
         if len({p.spec.volumes for p in m.pending}) > 1:

@@ -48,6 +48,8 @@ class Volumes:
 
     def hold(self, outcome: Outcome, group: str) -> Iterable[Reason]:
         """Hold a group that cannot reach its minimum with the members whose claims are there."""
+        if not outcome.scene.asks("volumes"):
+            return
         m = outcome.scene.roster[GroupKey(group)]
         bad = [p for p in m.pending if _problem(p)]
         if not bad:

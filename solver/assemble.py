@@ -33,7 +33,7 @@ from ..policies.outcome import Outcome
 from ..policies.rights import rights_of
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
-from .beneficiaries import beneficiaries
+from .beneficiaries import Beneficiaries
 from .reasons import reasons_for
 from .timing import bound_now
 
@@ -47,9 +47,11 @@ WORK = ("repair", "entitled", "surplus")
 
 def assemble(scene: Scene, answer: "Answer", clock: "Clock") -> Plan:
     """Turn an answer into the public plan."""
-    nodes = scene.nodes
-    places = {k: NodeName(nodes[i].name) for k, i in answer.decision.places.items()}
-    outcome = Outcome(scene, places, answer.decision.evicted)
+    decision = answer.decision
+    places = {k: NodeName(scene.nodes[i].name) for k, i in decision.places.items()}
+    judged = decision.judged
+    outcome = judged if judged is not None else Outcome(scene, places, decision.evicted)
+    outcome = outcome.with_bound(places)
     found = found_devices(outcome)
     outcome.devices = found.shares
     now = bound_now(outcome)
@@ -63,7 +65,7 @@ def assemble(scene: Scene, answer: "Answer", clock: "Clock") -> Plan:
     gaps = [t.gap for t in tiers if t.name in WORK]
     known = [g for g in gaps if g is not None]
     gap = max(known) if len(known) == len(gaps) and known else None
-    order = turns(Outcome(scene, places, answer.decision.evicted, now))
+    order = turns(outcome.with_bound(now))
     let_in, refused = admit(outcome)
     proven = answer.solver.order_proven and not scene.cut_short
     wall = None if scene.config.deterministic else round(clock.spent(), 6)
@@ -96,11 +98,12 @@ def _tier(number: int, t: "TierResult") -> TierRow:
 def _evictions(outcome: Outcome, now: Collection[PodKey]) -> list[Eviction]:
     scene = outcome.scene
     out: list[Eviction] = []
+    benefit = Beneficiaries(outcome, now)
     for key, pods in sorted(outcome.losses.items()):
         m = scene.roster[key]
         broken = len(pods) == len(m.running)
         up = given_up(scene, m)
-        mine = () if up else beneficiaries(outcome, key, now)
+        mine = () if up else benefit.of(key)
         for p in sorted(pods, key=lambda p: p.key):
             node = p.node if p.node is not None else NodeName("")
             out.append(

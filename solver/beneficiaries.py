@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from ..models import GroupKey, Pod, PodKey
 from ..policies.host_ports import clash
+from ..policies.ledger import Matrix
 from ..policies.limits import limits_of
 from ..policies.outcome import Outcome
 from ..policies.pod_affinity import repels
@@ -20,36 +21,68 @@ def beneficiaries(
     Where nobody can be told to use what it frees, as where its gang goes whole for the sake of
     guarantees, they are all groups with a right to it.
     """
-    rights = rights_of(outcome)
-    holders = [g for g in sorted(outcome.started) if rights.may(g, victim)]
-    users = _users(outcome, victim, holders)
-    waiting = [g for g in users if any(p.key not in now for p in outcome.started[g])]
-    return tuple(waiting or users or holders)
+    return Beneficiaries(outcome, now).of(victim)
 
 
-def _users(outcome: Outcome, victim: GroupKey, holders: Sequence[GroupKey]) -> list[GroupKey]:
-    pods = outcome.losses[victim]
-    nodes = dict(_nodes(outcome, pods))
-    limits = _limits(outcome, victim, pods)
-    found = []
-    for g in holders:
-        queues = set(outcome.scene.tree.path(outcome.scene.snapshot.group(g).queue))
-        asks = outcome.scene.rows(outcome.started[g])
-        if (
-            any(asks[r] for q, r in limits if q in queues)
-            or _uses_node(outcome, nodes, g)
-            or _clashes(outcome.scene, outcome, pods, g)
-        ):
-            found.append(g)
-    return found
+class Beneficiaries:
+    """Who benefits from the evictions of a plan; what is known of who starts is looked up once."""
+
+    def __init__(self, outcome: Outcome, now: Collection[PodKey]) -> None:
+        self._outcome = outcome
+        self._rights = rights_of(outcome) if outcome.losses else None
+        scene = outcome.scene
+        self._meeting = any(map(scene.asks, ("host_ports", "anti_affinity", "volumes")))
+        """Whether pods could be kept from a place by anything but room."""
+        self._waits = {
+            g for g, pods in outcome.started.items() if any(p.key not in now for p in pods)
+        }
+        self._asks: dict[GroupKey, Matrix] = {
+            g: scene.rows(ps) for g, ps in outcome.started.items()
+        }
+        self._on: dict[int, dict[GroupKey, Matrix]] = {}
+        """What groups that start ask for on each node."""
+        for p, i in outcome.new_pods:
+            if p.group is not None:
+                here = self._on.setdefault(i, {})
+                row = scene.row(p)
+                here[p.group] = here[p.group] + row if p.group in here else row
+
+    def of(self, victim: GroupKey) -> tuple[GroupKey, ...]:
+        if self._rights is None:
+            return ()
+        holders = sorted(self._rights.holders(victim))
+        users = self._users(victim, holders)
+        waiting = [g for g in users if g in self._waits]
+        return tuple(waiting or users or holders)
+
+    def _users(self, victim: GroupKey, holders: Sequence[GroupKey]) -> list[GroupKey]:
+        outcome, scene = self._outcome, self._outcome.scene
+        pods = outcome.losses[victim]
+        using: set[GroupKey] = set()
+        for i, columns in _nodes(outcome, pods):
+            using |= {g for g, row in self._on.get(i, {}).items() if any(row[r] for r in columns)}
+        limits = _limits(outcome, victim, pods)
+        for g in holders if limits else ():
+            path = scene.tree.path(scene.snapshot.group(g).queue)
+            if any(self._asks[g][r] for q, r in limits if q in path):
+                using.add(g)
+        return [
+            g
+            for g in holders
+            if g in using or (self._meeting and _clashes(scene, outcome, pods, g))
+        ]
 
 
 def _nodes(outcome: Outcome, pods: Sequence[Pod]) -> Iterable[tuple[int, list[int]]]:
     """Yield nodes that would be overfull with the victims, and the columns in which they would."""
     scene = outcome.scene
     room = outcome.room
-    for i in {scene.index[p.node] for p in pods if p.node in scene.index}:
-        freed = scene.rows([p for p in pods if p.node == scene.nodes[i].name])
+    by_node: dict[int, list[Pod]] = {}
+    for p in pods:
+        if p.node in scene.index:
+            by_node.setdefault(scene.index[p.node], []).append(p)
+    for i, here in by_node.items():
+        freed = scene.rows(here)
         yield i, [r for r, v in enumerate(freed) if v and room[i][r] < v]
 
 
@@ -64,16 +97,6 @@ def _limits(outcome: Outcome, victim: GroupKey, pods: Sequence[Pod]) -> list[tup
         for r, most in enumerate(limits.limit[q])
         if most is not None and freed[r] and int(outcome.use_after[q][r]) + int(freed[r]) > most
     ]
-
-
-def _uses_node(outcome: Outcome, nodes: dict[int, list[int]], group: GroupKey) -> bool:
-    scene = outcome.scene
-    for p in outcome.started[group]:
-        i = scene.index[outcome.places[p.key]]
-        row = scene.row(p)
-        if any(row[r] for r in nodes.get(i, ())):
-            return True
-    return False
 
 
 def _clashes(scene: Scene, outcome: Outcome, pods: Sequence[Pod], group: GroupKey) -> bool:

@@ -1,7 +1,7 @@
 """From counts back to pods: which groups start, which pods go where, which leave."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from ..models import GroupKey, Pod, PodKey
 from ..policies.board import Board, NodeClass, RoleSet
 from ..policies.ledger import Matrix
 from ..policies.members import Members
+from ..policies.outcome import Outcome
 from .compile import Compiled
 
 
@@ -18,6 +19,8 @@ class Decision:
 
     places: Mapping[PodKey, int]
     evicted: frozenset[PodKey]
+    judged: Outcome | None = field(default=None, compare=False, repr=False)
+    """The same decision as somebody has judged it already, with all that was found out then."""
 
 
 def decode(board: Board, compiled: Compiled, values: Sequence[int]) -> Decision:

@@ -37,6 +37,8 @@ class Answer:
 
 
 def outcome_of(scene: Scene, decision: Decision, levels: Levels | None = None) -> Outcome:
+    if decision.judged is not None and decision.judged.levels is levels:
+        return decision.judged
     nodes = scene.nodes
     places = {k: NodeName(nodes[i].name) for k, i in decision.places.items()}
     outcome = Outcome(scene, places, decision.evicted, bound=())
@@ -125,7 +127,8 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
 
 def decision_of(outcome: Outcome) -> Decision:
     index = outcome.scene.index
-    return Decision({k: index[n] for k, n in outcome.places.items()}, outcome.evicted)
+    places = {k: index[n] for k, n in outcome.places.items()}
+    return Decision(places, outcome.evicted, outcome)
 
 
 def _row(found: Found, compiled: Compiled, config: Config, ordered: Ordered) -> SolverRow:
@@ -158,7 +161,7 @@ def settle_greedy(scene: Scene, ranking: Ranking, levels: Levels) -> Decision:
         outcome = outcome_of(scene, decision, levels)
         wrong = verify(outcome)
         if not wrong:
-            return decision
+            return Decision(dict(places), decision.evicted, outcome)
         if not _drop(scene, outcome, wrong, places, evicted):
             break
     return Decision({}, frozenset(_forced(scene)))

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..models import GroupKey, Pod, Reason
 from ..models.quantity import show
-from ..policies.could_run import with_running
-from ..policies.fitting import Field, emptied
+from ..policies.could_run import repels, with_running
+from ..policies.fitting import Field, emptied, is_tied
 from ..policies.holds import holds
 from ..policies.members import Members, Standing
 from ..policies.outcome import Outcome
@@ -173,6 +173,10 @@ def _fitting(field: Field, pods: list[Pod]) -> int:
 
 def _most_that_fit(field: Field, pods: list[Pod]) -> tuple[int, str]:
     """Place one pod after the other; return how many fit, and why the first that does not."""
+    first = pods[0]
+    alike = all(p.spec is first.spec for p in pods) and not is_tied(first)
+    if alike and not repels(field.scene) and not field.scene.bonds.of_group(first.group):
+        return _most_alike(field, first, len(pods))
     placed: list[tuple[Pod, int]] = []
     words = ""
     for p in pods:
@@ -184,7 +188,35 @@ def _most_that_fit(field: Field, pods: list[Pod]) -> tuple[int, str]:
             words = _why_not(field, p)
     for p, i in placed:
         field.add(p, i, -1)
-    return len(placed), words or "not together with what has to be kept"
+    return len(placed), words or _TOGETHER
+
+
+_TOGETHER = "not together with what has to be kept"
+
+
+def _most_alike(field: Field, pod: Pod, wanted: int) -> tuple[int, str]:
+    """Fill the nodes with equal pods, one node after the other; equal questions are asked once."""
+    known = field.answers
+    case = (id(pod.spec), wanted, field.changes)
+    if case not in known:
+        counts = field.per_node(pod, wanted)
+        placed: list[tuple[int, int]] = []
+        left = wanted
+        for i in np.flatnonzero(counts).tolist():
+            n = min(left, int(counts[i]))
+            placed.append((i, n))
+            left -= n
+            if not left:
+                break
+        for i, n in placed:
+            field.add(pod, i, n)
+        words = _why_not(field, pod) if left else ""
+        for i, n in placed:
+            field.add(pod, i, -n)
+        # The field is as it was, and counts as such.
+        field.changes = case[2]
+        known[case] = (wanted - left, words or _TOGETHER)
+    return known[case]
 
 
 def _why_not(field: Field, pod: Pod) -> str:

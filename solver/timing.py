@@ -3,11 +3,11 @@
 A gang waits as a whole; elastic members of a group that runs wait one by one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from ..models import GroupKey, Pod, PodKey
+from ..models import GroupKey, Pod, PodKey, PodState, QueueName
 from ..policies.allocation_use import AllocationUse
 from ..policies.attach_limits import attached
 from ..policies.cells_tracker import celled, coming
@@ -22,43 +22,89 @@ from ..policies.shared_claims import collide
 def bound_now(outcome: Outcome) -> frozenset[PodKey]:
     """Return the pods that can be bound at once."""
     scene = outcome.scene
-    if not outcome.evicted and not any(p.state == "terminating" for p, _ in scene.holders):
+    if not outcome.evicted and not scene.columns.terminating.any():
         return frozenset(outcome.places)
-    room = scene.room_now.copy()
-    limits = limits_of(scene)
-    use = {q: np.array(v, dtype=object) for q, v in limits.use.items()}
+    fits = _Now(outcome)
     clashing = _clashing(outcome)
     devices = DevicesNow(outcome)
-    rights = rights_of(outcome) if outcome.losses else None
-
-    def claims(key: GroupKey) -> bool:
-        return rights is not None and any(rights.may(key, v) for v in outcome.losses)
-
+    claiming: set[GroupKey] = set()
+    if outcome.losses:
+        rights = rights_of(outcome)
+        claiming.update(*(rights.holders(v) for v in outcome.losses))
     now: set[PodKey] = set()
-    order = sorted(outcome.started, key=lambda g: (claims(g), scene.roster[g].group.created_s, g))
+    order = sorted(
+        outcome.started, key=lambda g: (g in claiming, scene.roster[g].group.created_s, g)
+    )
     for key in order:
         m = scene.roster[key]
         for pods in _bundles(m, outcome):
-            if any(p.key in clashing for p in pods):
+            if clashing and any(p.key in clashing for p in pods):
                 continue
-            rows = [(scene.index[outcome.places[p.key]], scene.row(p)) for p in pods]
-            tried = room.copy()
-            for i, row in rows:
-                tried[i] = tried[i] - row
-            fits = all((tried[i][np.flatnonzero(row)] >= 0).all() for i, row in rows)
-            ask = np.array([int(v) for v in scene.rows(pods)], dtype=object)
-            path = scene.tree.path(m.group.queue)
-            allowed = all(
-                most is None or not ask[r] or use[q][r] + ask[r] <= max(most, 0)
-                for q in path
-                for r, most in enumerate(limits.limit[q])
-            )
-            if fits and allowed and devices.take(pods):
-                room = tried
-                for q in path:
-                    use[q] = use[q] + ask
-                now |= {p.key for p in pods}
+            if fits.take(m.group.queue, pods, devices.take):
+                now.update(p.key for p in pods)
     return frozenset(now)
+
+
+class _Now:
+    """Room and quota while what leaves is still there.
+
+    Where nothing leaves and all that starts fits in the end, it fits in any order: only nodes and
+    limits of which that cannot be said are looked at.
+    """
+
+    def __init__(self, outcome: Outcome) -> None:
+        scene = outcome.scene
+        self._outcome, self._scene = outcome, scene
+        tight = {i for _, i in _leaving(outcome)}
+        tight.update(np.flatnonzero((outcome.room < 0).any(axis=1)).tolist())
+        self._room = {i: [int(v) for v in scene.room_now[i]] for i in tight}
+        limits = limits_of(scene)
+        use, after = outcome.use_before, outcome.use_after
+        going = {
+            q for key in outcome.losses for q in scene.tree.path(scene.snapshot.group(key).queue)
+        }
+        self._left: dict[QueueName, dict[int, int]] = {}
+        """What a queue may use more, by column, where it might not be enough."""
+        for q in scene.tree.queues:
+            for r, most in enumerate(limits.limit[q]):
+                if most is not None and (q in going or after[q][r] > most):
+                    self._left.setdefault(q, {})[r] = max(most, 0) - int(use[q][r])
+
+    def take(
+        self, queue: QueueName, pods: Sequence[Pod], devices: Callable[[Sequence[Pod]], bool]
+    ) -> bool:
+        """Let the pods take room, quota and devices, all of them or none."""
+        scene, places = self._scene, self._outcome.places
+        changed: dict[int, list[int]] = {}
+        asked: dict[int, set[int]] = {}
+        for p in pods:
+            i = scene.index[places[p.key]]
+            room = changed.get(i) or self._room.get(i)
+            if room is not None:
+                row = [int(v) for v in scene.row(p)]
+                changed[i] = [a - b for a, b in zip(room, row, strict=True)]
+                asked.setdefault(i, set()).update(r for r, v in enumerate(row) if v)
+        if any(changed[i][r] < 0 for i, columns in asked.items() for r in columns):
+            return False
+        bounded = [left for q in scene.tree.path(queue) if (left := self._left.get(q))]
+        ask = [int(v) for v in scene.rows(pods)] if bounded else []
+        if any(ask[r] and ask[r] > n for left in bounded for r, n in left.items()):
+            return False
+        if not devices(pods):
+            return False
+        self._room.update(changed)
+        for left in bounded:
+            for r in left:
+                left[r] -= ask[r]
+        return True
+
+
+def _leaving(outcome: Outcome) -> Iterable[tuple[Pod, int]]:
+    """Yield what is still on its node and will not stay."""
+    scene = outcome.scene
+    if scene.columns.terminating.any():
+        yield from (of for of in scene.holders if of[0].state is PodState.TERMINATING)
+    yield from (of for of in outcome.leaving if of[0].state is not PodState.TERMINATING)
 
 
 def _bundles(m: Members, outcome: Outcome) -> list[tuple[Pod, ...]]:
@@ -71,9 +117,7 @@ def _bundles(m: Members, outcome: Outcome) -> list[tuple[Pod, ...]]:
 def _clashing(outcome: Outcome) -> set[PodKey]:
     """Return the pods that a rule forbids while what leaves is still there."""
     scene = outcome.scene
-    leaving = [
-        (p, i) for p, i in scene.holders if p.state == "terminating" or p.key in outcome.evicted
-    ]
+    leaving = list(_leaving(outcome))
     out: set[PodKey] = set()
     from ..policies.host_ports import clash
     from ..policies.pod_affinity import repels
@@ -84,7 +128,8 @@ def _clashing(outcome: Outcome) -> set[PodKey]:
                 out |= {p.key for p in pods}
 
     shy = [(q, j) for q, j in leaving if q.spec.anti_affinity]
-    for p, i in outcome.new_pods:
+    meeting = any(map(scene.asks, ("anti_affinity", "host_ports", "volumes")))
+    for p, i in outcome.new_pods if meeting else ():
         # Only who asks for something that can be taken minds those that ask for nothing.
         minds = p.spec.anti_affinity or p.spec.host_ports or p.spec.shared_volumes
         for q, j in leaving if minds else shy:
@@ -101,7 +146,7 @@ def _clashing(outcome: Outcome) -> set[PodKey]:
 
 def _waiting_for_devices(outcome: Outcome) -> set[PodKey]:
     """Return the pods whose claims get devices that others have to leave first."""
-    if not any(p.spec.claims for p, _ in outcome.new_pods):
+    if not outcome.scene.asks("claims") or not any(p.spec.claims for p, _ in outcome.new_pods):
         return set()
     use = AllocationUse(outcome)
     out: set[PodKey] = set()
