@@ -54,13 +54,11 @@ class Levels:
 
 def scale_of(table: StandingTable, parts: Iterable[Sequence[Pod]]) -> int:
     """Return a scale at which the smallest of the parts is worth about 8, within 100 to 10^6."""
-    scene = table.scene
-    shares = [table.share([int(v) for v in scene.rows(p)]) for p in parts]
+    shares = {table.share_of(p) for p in parts}
     least = min((s for s in shares if s > 0), default=Fraction(1))
     return max(100, min(10**6, int(8 / least) + 1))
 
 
 def worth(table: StandingTable, pods: Sequence[Pod], scale: int) -> int:
     """Return what the pods are worth together."""
-    share = table.share([int(v) for v in table.scene.rows(pods)])
-    return max(1, int(share * scale))
+    return max(1, int(table.share_of(pods) * scale))

@@ -62,6 +62,20 @@ class StandingTable:
             for m in MEASURES
         }
 
+    @cached_property
+    def _shares(self) -> dict[tuple[int, int], Fraction]:
+        return {}
+
+    def share_of(self, pods: Sequence[Pod]) -> Fraction:
+        """Return the dominant share of pods together; looked up once for as many equal ones."""
+        kinds = {id(p.spec) for p in pods}
+        if len(kinds) != 1:
+            return self.share([int(v) for v in self.scene.rows(pods)])
+        case = (kinds.pop(), len(pods))
+        if case not in self._shares:
+            self._shares[case] = self.share([int(v) for v in self.scene.rows(pods)])
+        return self._shares[case]
+
     def share(self, row: Sequence[int]) -> Fraction:
         """Return the dominant share of an amount: max over resources of amount / capacity."""
         capacity = self.limits.capacity

@@ -40,11 +40,8 @@ def levels_of(scene: Scene, ranking: "Ranking") -> Levels:
     table = standing_of(scene)
     waiting = [m for m in scene.roster.values() if table.could_run[m.key]]
     firsts = {m.key: f for m in waiting if (f := first_of(table, m))}
-    singles = {m.key: _elastic(m, firsts.get(m.key, ())) for m in waiting}
-    parts: list[Sequence[Pod]] = [
-        *firsts.values(),
-        *((p,) for e in singles.values() for p in e[:1]),
-    ]
+    singles = {m.key: e for m in waiting if (e := _elastic(m, firsts.get(m.key, ())))}
+    parts: list[Sequence[Pod]] = [*firsts.values(), *(e[:1] for e in singles.values())]
     scale = scale_of(table, parts)
     everywhere = scene.config.priority_everywhere
     minimum: dict[GroupKey, Worth] = {}
@@ -55,7 +52,7 @@ def levels_of(scene: Scene, ranking: "Ranking") -> Levels:
     def level_of(key: GroupKey, kind: str) -> Level:
         tier, part = ranking.tier.get((key, kind), last)
         pods_of = firsts.get(key, ()) if kind == "minimum" else singles.get(key, ())
-        if any(p.key in promised for p in pods_of):
+        if promised and any(p.key in promised for p in pods_of):
             part = -1  # what others made room for comes first among its like
         g = scene.snapshot.group(key)
         single = kind == "elastic"
@@ -69,8 +66,6 @@ def levels_of(scene: Scene, ranking: "Ranking") -> Levels:
         level = level_of(key, "minimum")
         minimum[key] = Worth(level, worth(table, pods, scale))
     for key, pods in singles.items():
-        if not pods:
-            continue
         level = level_of(key, "elastic")
         elastic[key] = Worth(level, max(1, worth(table, pods, scale) // len(pods)))
     return Levels(minimum, elastic)
@@ -81,10 +76,14 @@ def first_of(table: StandingTable, m: Members) -> tuple[Pod, ...]:
     if m.standing is Standing.WHOLE:
         return ()
     usable = table.usable[m.key]
+    if m.standing is Standing.NEW:
+        return m.split(usable)[0]
     keys = {p.key for p in usable}
     return tuple(p for p in m.split([*m.running, *usable])[0] if p.key in keys)
 
 
 def _elastic(m: Members, first: Sequence[Pod]) -> tuple[Pod, ...]:
+    if len(first) == len(m.pending):
+        return ()
     keys = {p.key for p in first}
     return tuple(p for p in m.pending if p.key not in keys)
