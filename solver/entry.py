@@ -14,6 +14,7 @@ from ..policies.outcome import Outcome
 from ..policies.registry import rules_for
 from ..policies.scene import Scene
 from .assemble import assemble
+from .certificate import certified
 from .compile import Compiled, compile_board
 from .decode import Decision, decode
 from .greedy import Ranking, rank_and_place
@@ -211,12 +212,13 @@ def _greedy_answer(
     why: str,
     bounded: Callable[[Outcome], list[TierResult]] | None = None,
 ) -> Answer:
-    """Answer with the greedy plan, and what ``bounded`` knows of its tiers."""
+    """Answer with the greedy plan, what ``bounded`` knows of its tiers, and the certificate."""
     ordered = put_in_order(outcome, clock)
     if bounded is None:
         tiers = [TierResult(g, g.measure(ordered.outcome), None) for g in goals]
     else:
         tiers = bounded(ordered.outcome)
+    tiers = certified(ordered.outcome, tiers)
     status = "feasible" if config.engine == "greedy" else "fallback"
     row = SolverRow(
         engine="greedy",

@@ -89,10 +89,8 @@ def objective_table(plan: Plan) -> Iterable[Table | Text]:
     table.add_column("", overflow="fold")
     for t in rows:
         goal = "as much as can be" if t.sense == "max" else "as little as can be"
-        if t.value == t.bound:
-            how = Text("proven", style="green")
-        else:
-            how = Text("bound unknown" if t.bound is None else "not proven", style="yellow")
+        proven = t.value == t.bound
+        how = Text(_how_good(t), style="green" if proven else "yellow")
         table.add_row(
             "",
             plain(t.name),
@@ -102,6 +100,15 @@ def objective_table(plan: Plan) -> Iterable[Table | Text]:
             Text.assemble(how, (f"  {plain(t.unit)}, {goal}", "dim")),
         )
     yield table
+
+
+def _how_good(t: TierRow) -> str:
+    """Say how far the value is from the best at most."""
+    if t.bound is None or t.gap is None:
+        return "bound unknown"
+    if t.value == t.bound:
+        return "proven"
+    return f"within {percent(t.gap)}" if t.sense == "max" else "not proven"
 
 
 def _matters(t: TierRow) -> bool:

@@ -11,7 +11,7 @@ from rich.text import Text
 from ...models import Bind, GroupKey, Nomination, Plan, PodState, Snapshot
 from .numbers import objective_table, queue_table
 from .terminal import console
-from .words import amounts, count, gathered, plain
+from .words import amounts, count, gathered, percent, plain
 
 MOST_ROWS = 60
 """Rows of one section; beyond, the page says how many more there are."""
@@ -233,9 +233,17 @@ def _footer(plan: Plan) -> Iterable[Text]:
     solver = plan.solver
     parts: list[str] = [solver.engine, solver.status]
     parts.append("order list proven" if solver.order_proven else "order list not proven")
+    parts.append(_distance(solver.gap))
     if solver.wall_seconds is not None:
         parts.append(f"{solver.wall_seconds:.2f} s")
     parts.append(f"seed {solver.seed}")
     if solver.detail:
         parts.append(plain(solver.detail))
     yield Text("\n" + " · ".join(parts), style="dim")
+
+
+def _distance(gap: float | None) -> str:
+    """Say how far the work that starts is from its proven bound."""
+    if gap is None:
+        return "bound of the work unknown"
+    return f"work within {percent(gap)} of its bound" if gap else "work proven"

@@ -381,3 +381,15 @@ def test_groups_without_pods_are_let_in_or_wait_on_the_page(cli: Any) -> None:
         "default/late no pods admission: queue later has 2 in use or reserved of its limit of "
         "4 cpu; 3 more are asked for" in said
     )
+
+
+def test_page_says_how_far_the_work_is_from_its_bound(cli: Any, tmp_path: Path) -> None:
+    settings = tmp_path / "config.yaml"
+    settings.write_text(
+        "{apiVersion: apportion.dev/v1alpha1, kind: Configuration, engine: greedy}\n"
+    )
+    fits = document(node(), queue("q"), pod("p", {"cpu": "1"}))
+
+    page = cli("plan", "-", "--config", settings, stdin=fits).out
+
+    assert "greedy · feasible · order list proven · work proven ·" in " ".join(page.split())

@@ -1,0 +1,53 @@
+"""The certificate: what no plan can surpass in the tiers of work, known without a search.
+
+Nothing of it rests on a heuristic: counting takes all that waits and could be put on some node.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from ..models import GroupKey
+from ..policies.eviction_cost import victims_of
+from ..policies.fairness import Work, missing_of, weights_of
+from ..policies.goals import EVICTION_COSTS
+from ..policies.levels import Level, Levels
+from ..policies.outcome import Outcome
+from ..policies.scene import Scene
+from .rows import TierResult
+
+
+def certified(outcome: Outcome, tiers: Sequence[TierResult]) -> list[TierResult]:
+    """Return the tiers of an outcome with the better of two bounds: what is known, and ours."""
+    levels = outcome.levels
+    assert levels is not None
+    out: list[TierResult] = []
+    for t in tiers:
+        bound = t.bound
+        if isinstance(t.goal, Work):
+            most = counted(outcome.scene, levels, t.goal)
+            bound = most if bound is None else min(bound, most)
+        elif any(t.goal is e for e in EVICTION_COSTS) and not victims_of(outcome):
+            bound = 0
+        out.append(TierResult(t.goal, t.value, bound))
+    return out
+
+
+def counted(scene: Scene, levels: Levels, goal: Work) -> int:
+    """Return what the tier were worth if all started that could."""
+    weights = weights_of(scene, levels, goal.name)
+    return sum(weights[level] * value * n for _, level, value, n in wanted(scene, levels, weights))
+
+
+def wanted(
+    scene: Scene, levels: Levels, known: Collection[Level]
+) -> Iterator[tuple[GroupKey, Level, int, int]]:
+    """Yield group, level, worth and number of all minima and elastic members that could start."""
+    for m in scene.roster.values():
+        minimum, elastic = levels.minimum.get(m.key), levels.elastic.get(m.key)
+        if minimum is None and elastic is None:
+            continue
+        if minimum is not None and minimum.level in known:
+            yield m.key, minimum.level, minimum.value, 1
+        if elastic is not None and elastic.level in known:
+            able = sum(bool(scene.mask(p).any()) for p in m.pending)
+            if able > missing_of(m):
+                yield m.key, elastic.level, elastic.value, able - missing_of(m)
