@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..models import Pod, PodTerm, Violation
 from .outcome import Outcome
+from .sieve import Sieve
 from .tracker import Counter, Mask, World
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class _Affinity:
         self._counter = Counter(world)
         self._matching: dict[tuple[PodTerm, ...], dict[str, NDArray[np.int64]]] = {}
         self._carried: dict[PodTerm, NDArray[np.int64]] = {}
+        self._carried_for: Sieve[PodTerm] = Sieve()
+        self._asking: Sieve[tuple[PodTerm, ...]] = Sieve()
         for p, i in world.present_with(lambda spec: spec.anti_affinity):
             self._carry(p, i, 1)
 
@@ -42,6 +45,7 @@ class _Affinity:
         for term in pod.spec.anti_affinity:
             if term not in self._carried:
                 self._carried[term] = self._counter.fresh(term.topology_key)
+                self._carried_for.add(term.selector, term)
             self._carried[term][self._world.domains(term.topology_key)[0][node]] += times
 
     def _counts(self, terms: tuple[PodTerm, ...]) -> dict[str, NDArray[np.int64]]:
@@ -49,7 +53,8 @@ class _Affinity:
         if terms not in self._matching:
             keys = {t.topology_key for t in terms}
             self._matching[terms] = {k: self._counter.fresh(k) for k in keys}
-            for p, i, n in self._counter.history():
+            self._asking.add(terms[0].selector, terms)
+            for p, i, n in self._counter.history(terms[0].selector):
                 self._count(terms, p, i, n)
         return self._matching[terms]
 
@@ -61,25 +66,33 @@ class _Affinity:
     def add(self, pod: Pod, node: int, times: int = 1) -> None:
         self._carry(pod, node, times)
         self._counter.note(pod, node, times)
-        for terms in self._matching:
+        for terms in self._asking.find(pod.labels):
             self._count(terms, pod, node, times)
 
     def allows(self, pod: Pod) -> Mask | None:
         mask = self._unrepelled(pod)
-        return mask & self._near(pod) if pod.spec.affinity else mask
+        if not pod.spec.affinity:
+            return mask
+        return self._near(pod) if mask is None else mask & self._near(pod)
 
     def opens(self, pod: Pod) -> Mask | None:
         mask = self._unrepelled(pod)
         for term in pod.spec.affinity:
-            mask &= self._world.domains(term.topology_key)[0] >= 0
+            has_key = self._world.domains(term.topology_key)[0] >= 0
+            mask = has_key if mask is None else mask & has_key
         return mask
 
-    def _unrepelled(self, pod: Pod) -> Mask:
+    def _unrepelled(self, pod: Pod) -> Mask | None:
+        """Say where no anti-affinity is in the way; None: nowhere is any."""
         spec = pod.spec
+        terms = [
+            t for t in self._carried_for.find(pod.labels) if t.matches(pod.namespace, pod.labels)
+        ]
+        if not terms and not spec.anti_affinity:
+            return None
         mask = np.ones(len(self._world.nodes), dtype=np.bool_)
-        for term, counts in self._carried.items():
-            if term.matches(pod.namespace, pod.labels):
-                mask &= ~self._occupied(term.topology_key, counts)
+        for term in terms:
+            mask &= ~self._occupied(term.topology_key, self._carried[term])
         for term in spec.anti_affinity:
             counts = self._counts((term,))[term.topology_key]
             mask &= ~self._occupied(term.topology_key, counts)

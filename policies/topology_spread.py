@@ -17,6 +17,7 @@ from .node_rules import HARD, UNSCHEDULABLE, matches_node, tolerated
 from .outcome import Outcome
 from .podset import PodSet
 from .scene import Scene
+from .sieve import Sieve
 from .tracker import Counter, Mask, World
 
 if TYPE_CHECKING:
@@ -57,24 +58,24 @@ def eligible_nodes(constraint: SpreadConstraint, pod: Pod, nodes: Iterable[Node]
     return np.array([eligible(constraint, pod, n, keys) for n in nodes], dtype=np.bool_)
 
 
-def taking_part(constraint: SpreadConstraint, pod: Pod, where: Scene | World) -> Mask:
-    """Return :func:`eligible_nodes`, asked once for pods that nodes cannot tell apart in this."""
+def spread_features(constraint: SpreadConstraint, pod: Pod) -> object:
+    """Name what decides which nodes take part."""
     spec = pod.spec
     keys = frozenset(c.topology_key for c in spec.spread if c.hard == constraint.hard)
-    place = (spec.node_selector, spec.node_affinity) if constraint.honor_affinity else None
-    memo = ("takes part", keys, place, spec.tolerations if constraint.honor_taints else None)
+    return (
+        keys,
+        (spec.node_selector, spec.node_affinity) if constraint.honor_affinity else None,
+        spec.tolerations if constraint.honor_taints else None,
+    )
+
+
+def taking_part(constraint: SpreadConstraint, pod: Pod, where: Scene | World) -> Mask:
+    """Return :func:`eligible_nodes`, asked once for pods that nodes cannot tell apart in this."""
+    memo = ("eligible", spread_features(constraint, pod))
     if memo not in where.memo:
         where.memo[memo] = eligible_nodes(constraint, pod, where.nodes)
     found: Mask = where.memo[memo]
     return found
-
-
-def asked_labels(c: SpreadConstraint) -> tuple[tuple[str, str], ...] | None:
-    """Return labels one of which every pod of the kind has; None: no such are known."""
-    for r in c.selector.requirements if c.selector is not None else ():
-        if r.operator == "In":
-            return tuple((r.key, v) for v in r.values)
-    return None
 
 
 @dataclass
@@ -91,49 +92,39 @@ class _Kind:
         return 0 if len(parts) < max(1, minimum) else int(parts.min())
 
 
-_Case = tuple[SpreadConstraint, Pod, _Kind]
-
-
 class _Spread:
     def __init__(self, world: World) -> None:
         self._world = world
         self._counter = Counter(world)
-        self._kinds: dict[tuple[str, int, SpreadConstraint], _Case] = {}
-        self._by_label: dict[tuple[str, str] | None, list[_Case]] = {}
-        """Kinds by the labels of which their pods have one; None: of whatever labels."""
+        self._kinds: dict[tuple[str, int, SpreadConstraint], tuple[Pod, _Kind]] = {}
+        self._sieve: Sieve[tuple[_Kind, Pod, SpreadConstraint]] = Sieve()
 
     def _kind(self, pod: Pod, c: SpreadConstraint) -> _Kind:
         key = (pod.namespace, id(pod.spec), c)
         if key not in self._kinds:
-            nodes = taking_part(c, pod, self._world)
+            nodes = self._world.kept(
+                ("eligible", spread_features(c, pod)),
+                lambda: eligible_nodes(c, pod, self._world.nodes),
+            )
             domains, names = self._world.domains(c.topology_key)
             takes_part = np.zeros(len(names), dtype=np.bool_)
             takes_part[domains[nodes]] = True
             kind = _Kind(nodes, domains, np.zeros(len(names), dtype=np.int64), takes_part)
-            case = self._kinds[key] = (c, pod, kind)
-            labels = asked_labels(c)
-            for label in (None,) if labels is None else labels:
-                self._by_label.setdefault(label, []).append(case)
-            found = self._counter.history() if labels is None else self._counter.labelled(labels)
-            for p, i, n in found:
-                self._count(case, p, i, n)
-        return self._kinds[key][2]
+            self._kinds[key] = (pod, kind)
+            self._sieve.add(c.selector, (kind, pod, c))
+            for p, i, n in self._counter.history(c.selector):
+                self._count(kind, pod, c, p, i, n)
+        return self._kinds[key][1]
 
     @staticmethod
-    def _count(case: _Case, p: Pod, i: int, n: int) -> None:
-        c, owner, kind = case
+    def _count(kind: _Kind, owner: Pod, c: SpreadConstraint, p: Pod, i: int, n: int) -> None:
         if kind.nodes[i] and counts_towards(c, owner, p):
             kind.counts[kind.domains[i]] += n
 
     def add(self, pod: Pod, node: int, times: int = 1) -> None:
         self._counter.note(pod, node, times)
-        if not self._by_label:
-            return
-        cases = {id(of): of for of in self._by_label.get(None, ())}
-        for label in pod.labels.items():
-            cases.update((id(of), of) for of in self._by_label.get(label, ()))
-        for case in cases.values():
-            self._count(case, pod, node, times)
+        for kind, owner, c in self._sieve.find(pod.labels):
+            self._count(kind, owner, c, pod, node, times)
 
     def opens(self, pod: Pod) -> Mask | None:
         constraints = hard_constraints(pod)

@@ -5,15 +5,17 @@ Trackers take pods one at a time, as kube-scheduler would; the rules' ``check`` 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import Claim, Node, Pod, PodKey, PodSpec, ResourceQuota
+from ..models import Claim, LabelSelector, Node, Pod, PodKey, PodSpec, ResourceQuota
 from .bonds import Bond, Bonds
+from .sieve import Change, History
 
 Mask = NDArray[np.bool_]
+T = TypeVar("T")
 
 
 class World:
@@ -42,18 +44,24 @@ class World:
         self.specs: Iterable[PodSpec] | None = None
         """Every spec that a pod here may have; None: to be found among those present."""
 
+    def kept(self, key: object, make: Callable[[], T]) -> T:
+        """Return what is kept under the key; it is made once, of nodes and ``before`` alone."""
+        if key not in self.memo:
+            self.memo[key] = make()
+        value: T = self.memo[key]
+        return value
+
     def domains(self, key: str) -> tuple[NDArray[np.int64], list[str]]:
         """Return the domain number of each node (−1 without the label) and the domains' names."""
-        memo = ("domains", key)
-        if memo not in self.memo:
-            names: dict[str, int] = {}
-            numbers = [
-                -1 if (v := n.labels.get(key)) is None else names.setdefault(v, len(names))
-                for n in self.nodes
-            ]
-            self.memo[memo] = (np.array(numbers, dtype=np.int64), list(names))
-        found: tuple[NDArray[np.int64], list[str]] = self.memo[memo]
-        return found
+        return self.kept(("domains", key), lambda: self._numbered(key))
+
+    def _numbered(self, key: str) -> tuple[NDArray[np.int64], list[str]]:
+        names: dict[str, int] = {}
+        numbers = [
+            -1 if (v := n.labels.get(key)) is None else names.setdefault(v, len(names))
+            for n in self.nodes
+        ]
+        return np.array(numbers, dtype=np.int64), list(names)
 
     def present_with(self, asks: Callable[[PodSpec], object]) -> list[tuple[Pod, int]]:
         """Return the pods present whose specs ask for something; each spec is looked at once."""
@@ -131,26 +139,14 @@ class Counter:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._changes: list[tuple[Pod, int, int]] = []
-        self._labelled: dict[tuple[str, str], list[tuple[Pod, int, int]]] | None = None
+        self._history = History((p, i, 1) for p, i in world.present)
 
     def note(self, pod: Pod, node: int, times: int) -> None:
-        self._changes.append((pod, node, times))
+        self._history.note(pod, node, times)
 
-    def history(self) -> Iterable[tuple[Pod, int, int]]:
-        return (*((p, i, 1) for p, i in self._world.present), *self._changes)
-
-    def labelled(self, labels: Iterable[tuple[str, str]]) -> Iterable[tuple[Pod, int, int]]:
-        """Return the part of the history that is about pods with one of the labels."""
-        if self._labelled is None:
-            self._labelled = {}
-            for p, i in self._world.present:
-                for label in p.labels.items():
-                    self._labelled.setdefault(label, []).append((p, i, 1))
-        wanted = frozenset(labels)
-        found = {id(of): of for label in wanted for of in self._labelled.get(label, ())}
-        later = (of for of in self._changes if not wanted.isdisjoint(of[0].labels.items()))
-        return (*found.values(), *later)
+    def history(self, selector: LabelSelector | None) -> Iterable[Change]:
+        """Return what came and went, as far as the selector may match it."""
+        return self._history.of(selector)
 
     def fresh(self, key: str) -> NDArray[np.int64]:
         """Return zero counts for the domains of a key, with a last place for nodes without it."""
