@@ -232,5 +232,5 @@ class Roster:
     def __getitem__(self, key: GroupKey) -> Members:
         return self._of[key]
 
-    def values(self) -> Iterable[Members]:
+    def values(self) -> Collection[Members]:
         return self._of.values()
