@@ -6,6 +6,7 @@ The items that stay are put in order once for a plan; each victim is then looked
 import dataclasses
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 
@@ -61,9 +62,9 @@ class _Resting:
         self.rows: Matrix = np.array([*rows, zero], dtype=table.scene.ledger.dtype)
         """What each place is worth; a last one for what ranks behind all others."""
 
-    def without(self, groups: Iterable[GroupKey]) -> Matrix:
+    def without(self, groups: AbstractSet[GroupKey]) -> Matrix:
         """Return the sums before each place, some groups left out."""
-        out = [n for g in groups for n in self.places.get(g, ())]
+        out = [n for g in self.places.keys() & groups for n in self.places[g]]
         rows = self.rows.copy()
         rows[out] = 0
         sums: Matrix = np.cumsum(rows, axis=0) - rows
@@ -87,6 +88,7 @@ class _Remaining:
         self._anew = any(share.within != "groups" for share in self._scene.config.queues.values())
         leaf: dict[QueueName, list[Item]] = {}
         changed = self._changed()
+        keys = {m.key for m in changed}
         for m in changed:
             if m.group.queue not in tree or m.key in self._table.lost:
                 continue
@@ -119,7 +121,7 @@ class _Remaining:
                 if not self._anew:
                     if q not in known:
                         known[q] = _Resting(self._table, q)
-                    self._resting[q] = known[q].without(m.key for m in changed)
+                    self._resting[q] = known[q].without(keys)
 
     def _changed(self) -> Collection[Members]:
         """Return the groups whose items have to be made anew."""

@@ -46,6 +46,7 @@ class Outcome:
         """Where work stands, once somebody has asked."""
         self.kept_rights: object | None = None
         self.kept_remaining: object | None = None
+        self.kept_takers: object | None = None
         self.kept_field: object | None = None
 
     def with_bound(self, bound: Collection[PodKey]) -> "Outcome":

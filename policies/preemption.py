@@ -3,7 +3,7 @@
 The rights and their limits are section 4 of docs/design/order.md.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from .evictable import evictable, given_up
 from .limits import limits_of
 from .outcome import Outcome
 from .right_rows import tell_rights
-from .rights import Rights, rights_of
+from .takers import TakersOf, takers_of
 
 if TYPE_CHECKING:
     from .board import Board, Term, Var, Victim
@@ -33,8 +33,8 @@ class Preemption:
             p = scene.pods.get(pod)
             if p is None or p.state is not PodState.RUNNING or p.group is None:
                 yield Violation(self.name, f"pod {pod}", "does not run, or is not ours")
-        rights = rights_of(outcome) if outcome.losses else None
-        holders: dict[GroupKey, list[GroupKey]] = {}
+        takers = takers_of(outcome) if outcome.losses else None
+        holders: dict[GroupKey, TakersOf] = {}
         for key, pods in sorted(outcome.losses.items()):
             m = scene.roster[key]
             if given_up(scene, m) and len(pods) == len(m.running):
@@ -42,29 +42,31 @@ class Preemption:
             for p in pods:
                 if not evictable(scene, p):
                     yield Violation(self.name, f"pod {p.key}", "may not be evicted")
-            assert rights is not None
-            holders[key] = rights.holders(key)
+            assert takers is not None
+            holders[key] = takers.of(key)
             if not holders[key]:
                 yield Violation(self.name, f"group {key}", "is evicted for nobody with a right")
             elif outcome.beneficiaries is not None:
                 for p in pods:
                     named = outcome.beneficiaries.get(p.key, ())
-                    if not named or not set(named) <= set(holders[key]):
+                    if not named or not all(g in holders[key] for g in named):
                         yield Violation(
                             self.name, f"pod {p.key}",
                             f"is evicted for {', '.join(named) or 'nobody'}, who has no right",
                         )  # fmt: skip
-        if rights is not None:
-            yield from self._check_guarantees(outcome, rights, holders)
+        if holders:
+            yield from self._check_guarantees(outcome, holders)
+        if outcome.losses:
             yield from check_claims(outcome, self.name, holders)
 
     def _check_guarantees(
-        self, outcome: Outcome, rights: Rights, holders: Mapping[GroupKey, Sequence[GroupKey]]
+        self, outcome: Outcome, holders: Mapping[GroupKey, TakersOf]
     ) -> Iterable[Violation]:
         scene, limits = outcome.scene, limits_of(outcome.scene)
+        guaranteed = {q for q, kept in limits.guarantee.items() if any(kept)}
         raided: dict[QueueName, set[GroupKey]] = {}
-        for v, claimants in holders.items():
-            if not any(rights.may(g, v) == "own" for g in claimants):
+        for v, takers in holders.items() if guaranteed else ():
+            if not takers.has_own:
                 for q in scene.tree.path(scene.snapshot.group(v).queue):
                     raided.setdefault(q, set()).add(v)
         for q in sorted(raided):

@@ -8,9 +8,9 @@ from ..policies.ledger import Matrix
 from ..policies.limits import limits_of
 from ..policies.outcome import Outcome
 from ..policies.pod_affinity import repels
-from ..policies.rights import rights_of
 from ..policies.scene import Scene
 from ..policies.shared_claims import collide
+from ..policies.takers import takers_of
 
 
 def beneficiaries(
@@ -29,7 +29,7 @@ class Beneficiaries:
 
     def __init__(self, outcome: Outcome, now: Collection[PodKey]) -> None:
         self._outcome = outcome
-        self._rights = rights_of(outcome) if outcome.losses else None
+        self._takers = takers_of(outcome) if outcome.losses else None
         scene = outcome.scene
         self._meeting = any(map(scene.asks, ("host_ports", "anti_affinity", "volumes")))
         """Whether pods could be kept from a place by anything but room."""
@@ -48,12 +48,12 @@ class Beneficiaries:
                 here[p.group] = here[p.group] + row if p.group in here else row
 
     def of(self, victim: GroupKey) -> tuple[GroupKey, ...]:
-        if self._rights is None:
+        if self._takers is None:
             return ()
-        holders = sorted(self._rights.holders(victim))
+        holders = self._takers.of(victim)
         users = self._users(victim, holders)
         waiting = [g for g in users if g in self._waits]
-        return tuple(waiting or users or holders)
+        return tuple(waiting or users or sorted(holders))
 
     def _users(self, victim: GroupKey, holders: Sequence[GroupKey]) -> list[GroupKey]:
         outcome, scene = self._outcome, self._outcome.scene
@@ -62,15 +62,13 @@ class Beneficiaries:
         for i, columns in _nodes(outcome, pods):
             using |= {g for g, row in self._on.get(i, {}).items() if any(row[r] for r in columns)}
         limits = _limits(outcome, victim, pods)
-        for g in holders if limits else ():
+        for g in outcome.started if limits else ():
             path = scene.tree.path(scene.snapshot.group(g).queue)
             if any(self._asks[g][r] for q, r in limits if q in path):
                 using.add(g)
-        return [
-            g
-            for g in holders
-            if g in using or (self._meeting and _clashes(scene, outcome, pods, g))
-        ]
+        if self._meeting:
+            using |= {g for g in holders if _clashes(scene, outcome, pods, g)}
+        return sorted(g for g in using if g in holders)
 
 
 def _nodes(outcome: Outcome, pods: Sequence[Pod]) -> Iterable[tuple[int, list[int]]]:

@@ -15,8 +15,8 @@ from ..policies.device_places import DevicesNow
 from ..policies.limits import limits_of
 from ..policies.members import Members, Standing
 from ..policies.outcome import Outcome
-from ..policies.rights import rights_of
 from ..policies.shared_claims import collide
+from ..policies.takers import takers_of
 
 
 def bound_now(outcome: Outcome) -> frozenset[PodKey]:
@@ -27,10 +27,7 @@ def bound_now(outcome: Outcome) -> frozenset[PodKey]:
     fits = _Now(outcome)
     clashing = _clashing(outcome)
     devices = DevicesNow(outcome)
-    claiming: set[GroupKey] = set()
-    if outcome.losses:
-        rights = rights_of(outcome)
-        claiming.update(*(rights.holders(v) for v in outcome.losses))
+    claiming = takers_of(outcome).everybody if outcome.losses else frozenset[GroupKey]()
     now: set[PodKey] = set()
     order = sorted(
         outcome.started, key=lambda g: (g in claiming, scene.roster[g].group.created_s, g)

@@ -1,0 +1,184 @@
+"""Takers: which of the groups that start have a right to what a plan evicts of a victim.
+
+The rights are those of rights.py, asked for all who start at once: what decides is the same for
+every claimant of a queue that asks for the same resources.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import overload
+
+from ..models import GroupKey, QueueName
+from .evictable import victim_priority
+from .outcome import Outcome
+from .places import places_of
+from .rights import cross_branches
+from .standing import MEASURES, Measure, standing_of
+
+Asks = tuple[int, ...]
+"""Columns of what a group asks for, the pod slot left out."""
+_Ways = tuple[tuple[Measure, QueueName], ...]
+"""Measures by which a claimant's queues may take, and the victim's branch that it may take from."""
+_Kind = tuple[QueueName, int, Asks]
+"""What a claimant's rights depend on: queue, priority, columns of what it asks for."""
+
+
+class Takers:
+    """Who may take what a plan evicts."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+        self._scene = outcome.scene
+        self._standing = standing_of(outcome.scene)
+        self._places = places_of(self._standing, outcome)
+        self._columns: dict[int, frozenset[int]] = {}
+        roster = self._scene.roster
+        self.kinds: dict[GroupKey, _Kind] = {
+            g: (roster[g].group.queue, roster[g].group.priority, self._asks_of(g))
+            for g in outcome.started
+            if roster[g].group.may_preempt
+        }
+        """The kind of each group that starts and may preempt."""
+        self._by_kind: dict[_Kind, list[GroupKey]] = {}
+        for g, kind in self.kinds.items():
+            self._by_kind.setdefault(kind, []).append(g)
+        self._ways: dict[tuple[QueueName, QueueName, Asks], _Ways] = {}
+        self._within: dict[tuple[tuple[QueueName, ...], Asks, Measure], bool] = {}
+        self._loses: dict[tuple[GroupKey, _Ways, Asks], bool] = {}
+        self._known: dict[GroupKey, TakersOf] = {}
+
+    def of(self, victim: GroupKey) -> "TakersOf":
+        """Return the groups that start and have a right to what is evicted of the victim."""
+        if victim not in self._known:
+            self._known[victim] = TakersOf(self, victim)
+        return self._known[victim]
+
+    def right(self, kind: _Kind, victim: GroupKey) -> str:
+        """Return "own", "cross" or "" for no right of such a claimant to the victim's lost pods."""
+        queue, priority, asks = kind
+        scene = self._scene
+        v = scene.roster[victim]
+        if queue == v.group.queue:
+            allowed = scene.config.evictions != "none"
+            return "own" if allowed and victim_priority(v) < priority else ""
+        if scene.config.priority_everywhere and victim_priority(v) > priority:
+            return ""
+        ways = self._ways_into(queue, v.group.queue, asks)
+        return "cross" if ways and self._may_lose(victim, ways, asks) else ""
+
+    def kinds_with_right(self, victim: GroupKey) -> Iterator[_Kind]:
+        return (kind for kind in self._by_kind if self.right(kind, victim))
+
+    def groups(self, kind: _Kind) -> Sequence[GroupKey]:
+        return self._by_kind[kind]
+
+    @cached_property
+    def everybody(self) -> frozenset[GroupKey]:
+        """The groups with a right to any of the victims."""
+        open_ = set(self._by_kind)
+        found: set[_Kind] = set()
+        for victim in self._outcome.losses:
+            found.update(k for k in open_ if self.right(k, victim))
+            open_ -= found
+        return frozenset(g for k in found for g in self._by_kind[k])
+
+    def _asks_of(self, group: GroupKey) -> Asks:
+        pods = self._scene.ledger.pods
+        found: set[int] = set()
+        for spec, p in {id(p.spec): p for p in self._scene.roster[group].everybody}.items():
+            if spec not in self._columns:
+                row = self._scene.row(p)
+                self._columns[spec] = frozenset(r for r, v in enumerate(row) if v and r != pods)
+            found |= self._columns[spec]
+        return tuple(sorted(found))
+
+    def _ways_into(self, queue: QueueName, victim: QueueName, asks: Asks) -> _Ways:
+        case = (queue, victim, asks)
+        if case not in self._ways:
+            ways: list[tuple[Measure, QueueName]] = []
+            for measure in MEASURES:
+                branches = cross_branches(self._scene, queue, victim, asks, measure)
+                if branches is not None and self._is_within(branches.claimant, asks, measure):
+                    ways.append((measure, branches.victim))
+            self._ways[case] = tuple(ways)
+        return self._ways[case]
+
+    def _is_within(self, queues: tuple[QueueName, ...], asks: Asks, measure: Measure) -> bool:
+        case = (queues, asks, measure)
+        if case not in self._within:
+            use, most = self._outcome.use_after, self._standing.floors[measure]
+            self._within[case] = all(
+                int(use[q][r]) <= most[q][r]
+                for q in queues
+                for r in asks
+                if r in self._standing.columns
+            )
+        return self._within[case]
+
+    def _may_lose(self, victim: GroupKey, ways: _Ways, asks: Asks) -> bool:
+        case = (victim, ways, asks)
+        if case not in self._loses:
+            lost = len(self._outcome.losses.get(victim, ()))
+            running = len(self._scene.roster[victim].running)
+            self._loses[case] = any(
+                self._places.may_lose(victim, branch, lost, running, measure, asks)
+                for measure, branch in ways
+            )
+        return self._loses[case]
+
+
+class TakersOf(Sequence[GroupKey]):
+    """The groups with a right to one victim; that one of them is among these is quick to say."""
+
+    def __init__(self, takers: Takers, victim: GroupKey) -> None:
+        self._takers = takers
+        self._victim = victim
+
+    def __contains__(self, group: object) -> bool:
+        kind = self._takers.kinds.get(group)  # type: ignore[call-overload]  # whatever it is
+        if kind is None or group == self._victim:
+            return False
+        return bool(self._takers.right(kind, self._victim))
+
+    def __bool__(self) -> bool:
+        takers, victim = self._takers, self._victim
+        return any(g != victim for k in takers.kinds_with_right(victim) for g in takers.groups(k))
+
+    @property
+    def has_own(self) -> bool:
+        """Say whether one of them is of the victim's own queue."""
+        takers, victim = self._takers, self._victim
+        return any(
+            takers.right(k, victim) == "own" and any(g != victim for g in takers.groups(k))
+            for k in takers.kinds_with_right(victim)
+        )
+
+    @cached_property
+    def _groups(self) -> list[GroupKey]:
+        takers, victim = self._takers, self._victim
+        having = set(takers.kinds_with_right(victim))
+        return [g for g, kind in takers.kinds.items() if kind in having and g != victim]
+
+    def __iter__(self) -> Iterator[GroupKey]:
+        return iter(self._groups)
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    @overload
+    def __getitem__(self, at: int) -> GroupKey: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[GroupKey]: ...
+
+    def __getitem__(self, at: int | slice) -> GroupKey | Sequence[GroupKey]:
+        return self._groups[at]
+
+
+def takers_of(outcome: Outcome) -> Takers:
+    """Return who may take what a plan evicts; kept with the outcome."""
+    known = outcome.kept_takers
+    if known is None:
+        known = outcome.kept_takers = Takers(outcome)
+    assert isinstance(known, Takers)
+    return known
