@@ -5,17 +5,12 @@ of the set has a right (docs/design/order.md, section 4).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, combinations
+from itertools import combinations
 from typing import TYPE_CHECKING, TypeVar
 
-from ..models import GroupKey, Pod, Violation
 from .api import Rule
-from .host_ports import clash
 from .limits import limits_of
-from .outcome import Outcome
-from .pod_affinity import repels
 from .scene import Scene
-from .shared_claims import collide
 
 if TYPE_CHECKING:
     from .board import Board, Claimant, NodeClass, Term, Unit, Var
@@ -43,113 +38,9 @@ def subsets(kinds: Sequence[T]) -> Iterable[Sequence[T]]:
         yield tuple(kinds)
 
 
-def _limited(scene: Scene) -> bool:
+def limited(scene: Scene) -> bool:
     """Say whether queues have limits at all: the rule that keeps them can be turned off."""
     return any(isinstance(rule, Rule) and rule.name == "quota" for rule in scene.rules)
-
-
-# Plain
-
-
-def check_claims(
-    outcome: Outcome, rule: str, holders: Mapping[GroupKey, Sequence[GroupKey]]
-) -> Iterable[Violation]:
-    """On each node (and limited queue) any set of claimants stays within what is its own."""
-    scene = outcome.scene
-    victims_on: dict[int, list[Pod]] = {}
-    for p, i in scene.holders:
-        if p.key in outcome.evicted:
-            victims_on.setdefault(i, []).append(p)
-    yield from _check_clashes(outcome, rule, holders, victims_on)
-    new_on: dict[int, list[Pod]] = {}
-    for p, i in outcome.new_pods:
-        new_on.setdefault(i, []).append(p)
-    for i, victims in sorted(victims_on.items()):
-        room = [int(v) for v in scene.room_later[i]]
-        if _overdrawn(scene, new_on.get(i, []), victims, room, holders):
-            yield Violation(
-                rule, f"node {scene.nodes[i].name}",
-                "room of victims goes to groups that have no claim on it",
-            )  # fmt: skip
-    limits = limits_of(scene)
-    for q in scene.tree.downwards if _limited(scene) else ():
-        tops = limits.limit[q]
-        if all(v is None for v in tops):
-            continue
-        inside = {m.key for m in scene.roster.values() if q in scene.tree.path(m.group.queue)}
-        victims = [p for g, ps in outcome.losses.items() if g in inside for p in ps]
-        new = [p for g, ps in outcome.started.items() if g in inside for p in ps]
-        room = [
-            (1 << 80) if top is None else max(0, top - limits.use[q][r])
-            for r, top in enumerate(tops)
-        ]
-        if victims and _overdrawn(scene, new, victims, room, holders):
-            yield Violation(
-                rule, f"queue {q}",
-                "quota of victims goes to groups that have no claim on it",
-            )  # fmt: skip
-
-
-def _check_clashes(
-    outcome: Outcome,
-    rule: str,
-    holders: Mapping[GroupKey, Sequence[GroupKey]],
-    victims_on: Mapping[int, Sequence[Pod]],
-) -> Iterable[Violation]:
-    """A pod that port, anti-affinity or shared claim kept away from a victim needs a right."""
-    nodes = outcome.scene.nodes
-    on = {rule.name for rule in outcome.scene.rules if isinstance(rule, Rule)}
-    shy = any(v.spec.anti_affinity for vs in victims_on.values() for v in vs)
-    for p, i in outcome.new_pods:
-        spec = p.spec
-        if not (spec.host_ports or spec.anti_affinity or spec.shared_volumes or shy):
-            continue
-        for j, victims in victims_on.items():
-            for v in victims:
-                takers = holders.get(v.group) if v.group is not None else None
-                if takers is None or p.group in takers:
-                    continue
-                keys = {*repels(p, v), *repels(v, p)} if "pod-affinity" in on else ()
-                near = any(
-                    nodes[i].labels.get(k) is not None
-                    and nodes[i].labels.get(k) == nodes[j].labels.get(k)
-                    for k in keys
-                )
-                ports = "host-ports" in on and i == j and clash(p, v)
-                claim = "shared-claims" in on and collide(p, i, v, j, nodes)
-                if near or ports or claim:
-                    yield Violation(
-                        rule, f"pod {p.key}", f"takes the place of {v.key} without a right"
-                    )
-
-
-def _overdrawn(
-    scene: Scene,
-    new: Sequence[Pod],
-    victims: Sequence[Pod],
-    room: Sequence[int],
-    holders: Mapping[GroupKey, Sequence[GroupKey]],
-) -> bool:
-    """Hall's condition: some set of claimants uses more than the room and what it may free."""
-    kinds: dict[frozenset[str], list[Pod]] = {}
-    for p in new:
-        mine = frozenset(
-            v.key
-            for v in victims
-            if v.group is not None and (v.group not in holders or p.group in holders[v.group])
-        )
-        kinds.setdefault(mine, []).append(p)
-    for chosen in subsets(list(kinds)):
-        reach = frozenset(chain.from_iterable(chosen))
-        use = scene.rows(p for k in kinds if k <= reach for p in kinds[k])
-        freed = scene.rows(v for v in victims if v.key in reach)
-        columns = zip(use, freed, room, strict=True)
-        if any(int(u) > max(0, a) + int(f) for u, f, a in columns if u):
-            return True
-    return False
-
-
-# To the solver
 
 
 def tell_claims(board: "Board", rule: str) -> None:
@@ -169,7 +60,7 @@ def _on_node(board: "Board", rule: str, cls: "NodeClass") -> None:
 
 
 def _in_queues(board: "Board", rule: str) -> None:
-    if not _limited(board.scene):
+    if not limited(board.scene):
         return
     limits = limits_of(board.scene)
     path = board.scene.tree.path

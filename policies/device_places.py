@@ -1,6 +1,6 @@
 """Which devices the pods of a plan get: found once for an outcome, the same each time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..models import Pod, PodKey, PodState
@@ -72,6 +72,7 @@ def leaving_on(outcome: Outcome, node: int) -> list[Pod]:
 def found_devices(outcome: Outcome) -> DevicePlaces:
     """Find the devices of all that starts; best without those that somebody still has to leave."""
     out = DevicePlaces()
+    scene = outcome.scene
     for i, pods in sorted(new_users(outcome).items()):
         pods = sorted(pods, key=lambda p: p.key)
         kept = kept_on(outcome, i)
@@ -84,7 +85,7 @@ def found_devices(outcome: Outcome) -> DevicePlaces:
                 beside.add(p)
             states.insert(0, beside)
         for state in states:
-            found = state.find(pods, fewest=True) or state.find(pods)
+            found = _find(scene, state, pods)
             if found is not None:
                 break
         if found is None:
@@ -97,6 +98,23 @@ def found_devices(outcome: Outcome) -> DevicePlaces:
                 out.shares[p.key] = found[k]
         _advise(kept, held, pods, out.whole)
     return out
+
+
+def _find(
+    scene: Scene, state: Devices, pods: Sequence[Pod]
+) -> Mapping[int, tuple[int, ...]] | None:
+    """Find devices for the pods, on as few as can be; states alike are searched once."""
+    if not state.floating and all(p.spec.share is None for p in pods):
+        return {} if state.holds(pods) else None
+    known = scene.once("devices found", _nothing_found)
+    case = (state.key, tuple(p.spec.share or whole_devices(p) for p in pods))
+    if case not in known:
+        known[case] = state.find(pods, fewest=True) or state.find(pods)
+    return known[case]
+
+
+def _nothing_found(_: Scene) -> dict[object, Mapping[int, tuple[int, ...]] | None]:
+    return {}
 
 
 def _advise(

@@ -47,6 +47,7 @@ class Outcome:
         self.kept_rights: object | None = None
         self.kept_remaining: object | None = None
         self.kept_takers: object | None = None
+        self.kept_history: object | None = None
         self.kept_field: object | None = None
 
     def with_bound(self, bound: Collection[PodKey]) -> "Outcome":

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..models import GroupKey, PodState, QueueName, Violation
-from .claims import check_claims, tell_claims
+from .claim_check import check_claims
+from .claims import tell_claims
 from .evictable import evictable, given_up
 from .limits import limits_of
 from .outcome import Outcome

@@ -46,6 +46,8 @@ class Takers:
         self._within: dict[tuple[tuple[QueueName, ...], Asks, Measure], bool] = {}
         self._loses: dict[tuple[GroupKey, _Ways, Asks], bool] = {}
         self._known: dict[GroupKey, TakersOf] = {}
+        self._victims: dict[GroupKey, tuple[QueueName, int]] = {}
+        """Queue and priority of victims."""
 
     def of(self, victim: GroupKey) -> "TakersOf":
         """Return the groups that start and have a right to what is evicted of the victim."""
@@ -56,14 +58,16 @@ class Takers:
     def right(self, kind: _Kind, victim: GroupKey) -> str:
         """Return "own", "cross" or "" for no right of such a claimant to the victim's lost pods."""
         queue, priority, asks = kind
-        scene = self._scene
-        v = scene.roster[victim]
-        if queue == v.group.queue:
-            allowed = scene.config.evictions != "none"
-            return "own" if allowed and victim_priority(v) < priority else ""
-        if scene.config.priority_everywhere and victim_priority(v) > priority:
+        config = self._scene.config
+        if victim not in self._victims:
+            m = self._scene.roster[victim]
+            self._victims[victim] = (m.group.queue, victim_priority(m))
+        of, least = self._victims[victim]
+        if queue == of:
+            return "own" if config.evictions != "none" and least < priority else ""
+        if config.priority_everywhere and least > priority:
             return ""
-        ways = self._ways_into(queue, v.group.queue, asks)
+        ways = self._ways_into(queue, of, asks)
         return "cross" if ways and self._may_lose(victim, ways, asks) else ""
 
     def kinds_with_right(self, victim: GroupKey) -> Iterator[_Kind]:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import Node, Pod, PodState, SpreadConstraint, Violation
+from ..models import Node, Pod, SpreadConstraint, Violation
 from .node_rules import HARD, UNSCHEDULABLE, matches_node, tolerated
 from .outcome import Outcome
 from .podset import PodSet
 from .scene import Scene
-from .sieve import Sieve
+from .sieve import History, Sieve
 from .tracker import Counter, Mask, World
 
 if TYPE_CHECKING:
@@ -245,34 +245,38 @@ def counts_of(outcome: Outcome, pod: Pod, c: SpreadConstraint) -> dict[str, int]
     """Return how many pods of the kind stand in each domain that takes part, after the plan."""
     nodes = outcome.scene.nodes
     takes_part = taking_part(c, pod, outcome.scene)
-    counts = {nodes[i].labels[c.topology_key]: 0 for i in np.flatnonzero(takes_part)}
+    known = outcome.scene.once(f"eligible domains by {c.topology_key}", _no_domains)
+    if id(takes_part) not in known:
+        parts = np.flatnonzero(takes_part).tolist()
+        known[id(takes_part)] = dict.fromkeys((nodes[i].labels[c.topology_key] for i in parts), 0)
+    counts = dict(known[id(takes_part)])
     for q, j in _who_may_match(outcome, c):
         if takes_part[j] and counts_towards(c, pod, q):
             counts[nodes[j].labels[c.topology_key]] += 1
     return counts
 
 
-_NEEDS_THE_KEY = ("In", "Exists", "Gt", "Lt")
+def _no_domains(_: Scene) -> dict[int, dict[str, int]]:
+    """Domains that take part, by the mask of nodes that do; the masks live as long as the scene."""
+    return {}
 
 
 def _who_may_match(outcome: Outcome, c: SpreadConstraint) -> Iterable[tuple[Pod, int]]:
     """Return the pods that stand after the plan; only those with a label that they must have."""
-    scene = outcome.scene
     if c.selector is None:
         return ()
-    needed = [r.key for r in c.selector.requirements if r.operator in _NEEDS_THE_KEY]
-    if not needed:
-        return outcome.standing_pods
-    key = needed[0]
-    memo = ("labelled", key)
-    if memo not in scene.memo:
-        scene.memo[memo] = [
-            (p, i)
-            for p, i in scene.before
-            if key in p.labels and p.state is not PodState.TERMINATING
-        ]
-    stay = ((p, i) for p, i in scene.memo[memo] if p.key not in outcome.evicted)
-    return (*stay, *outcome.new_pods)
+    stay = outcome.scene.once("who stays", _history)
+    if outcome.kept_history is None:
+        outcome.kept_history = History((p, i, 1) for p, i in outcome.new_pods)
+    assert isinstance(outcome.kept_history, History)
+    come = outcome.kept_history.of(c.selector)
+    gone = outcome.evicted
+    return (*((p, i) for p, i, _ in stay.of(c.selector) if p.key not in gone),
+            *((p, i) for p, i, _ in come))  # fmt: skip
+
+
+def _history(scene: Scene) -> History:
+    return History((p, i, 1) for p, i in scene.staying)
 
 
 def standing_counts(world: World, pod: Pod, c: SpreadConstraint) -> list[int]:

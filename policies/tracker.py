@@ -139,13 +139,21 @@ class Counter:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._history = History((p, i, 1) for p, i in world.present)
+        self._history: History | None = None
+        self._early: list[Change] = []
+        """What came and went before somebody asked."""
 
     def note(self, pod: Pod, node: int, times: int) -> None:
-        self._history.note(pod, node, times)
+        if self._history is None:
+            self._early.append((pod, node, times))
+        else:
+            self._history.note(pod, node, times)
 
     def history(self, selector: LabelSelector | None) -> Iterable[Change]:
         """Return what came and went, as far as the selector may match it."""
+        if self._history is None:
+            there = ((p, i, 1) for p, i in self._world.present)
+            self._history = History((*there, *self._early))
         return self._history.of(selector)
 
     def fresh(self, key: str) -> NDArray[np.int64]:
