@@ -6,6 +6,7 @@ its number of distinct devices; whole devices are healthy ones that no share use
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from itertools import combinations
 
 from ..models import Device, DeviceShare, Node, Pod, PodSpec
@@ -216,6 +217,11 @@ class Devices:
         return self.table[share]
 
 
+@lru_cache(maxsize=4096)
+def _told(share: DeviceShare) -> str:
+    return repr(share)
+
+
 class _Search:
     """Depth first over shares, the largest first, each onto the fullest device that holds it."""
 
@@ -237,9 +243,9 @@ class _Search:
         for s in set(shares):
             bears, self._sizes[s] = devices.seen(s)
             self._bears[s] = tuple(u and b for u, b in zip(self.usable, bears, strict=True))
-        self._alike = self._kinds()
 
-    def _kinds(self) -> list[int]:
+    @cached_property
+    def _alike(self) -> list[int]:
         """Number devices that no share tells apart alike."""
         seen: dict[object, int] = {}
         out = []
@@ -260,26 +266,64 @@ class _Search:
             range(len(self.shares)),
             key=lambda k: (
                 -self.shares[k].devices, [-v for v in self._largest(self.shares[k])],
-                repr(self.shares[k]),
+                _told(self.shares[k]),
             ),
         )  # fmt: skip
         least = max(opened, opened + self._needed()) if fewest else self.most_open
         limits = range(least, self.most_open + 1)
         for most in limits:
             self._failed: set[object] = set()
-            found: dict[int, tuple[int, ...]] = {}
-            if self._place(order, 0, opened, most, found):
+            found: dict[int, tuple[int, ...]] = self._straight(order, opened, most) or {}
+            if len(found) == len(order) or self._place(order, 0, opened, most, found):
                 return {where[k]: at for k, at in found.items()}
             if self.steps <= 0:
                 return None
         return None
 
+    def _straight(
+        self, order: Sequence[int], opened: int, most: int
+    ) -> dict[int, tuple[int, ...]] | None:
+        """Go the way that the search tries first; None where it would have to turn back.
+
+        For shares of one device each.
+        """
+        room, used = list(self.room), [bool(u) for u in self.users]
+        found: dict[int, tuple[int, ...]] = {}
+        for k in order:
+            share = self.shares[k]
+            if share.devices > 1:
+                return None
+            sizes, bears = self._sizes[share], self._bears[share]
+            spots = [
+                (not used[i], r, i)
+                for i, r in enumerate(room)
+                if bears[i] and fits(sizes[i], r) and (used[i] or opened < most)
+            ]
+            if not spots:
+                return None
+            new, _, i = min(spots)
+            opened += new
+            used[i] = True
+            room[i] = less(room[i], sizes[i])
+            found[k] = (i,)
+        return found
+
     def _needed(self) -> int:
-        """Return how many more devices the memory of the shares takes at least."""
-        need = sum(s.devices * min(x[0] for x in self._sizes[s]) for s in self.shares)
-        need -= sum(max(0, r[0]) for r, u in zip(self.room, self.users, strict=True) if u)
+        """Return how many more devices the memory of the shares takes at least.
+
+        Together; and those of some size and more, of which a device takes whole ones only.
+        """
+        least = {s: min(x[0] for x in self._sizes[s]) for s in set(self.shares)}
+        left = [max(0, r[0]) for r, u in zip(self.room, self.users, strict=True) if u]
         largest = max((room_of(d)[0] for d in self.devices), default=1)
-        return max(0, -(-need // max(1, largest)))
+        need = sum(s.devices * least[s] for s in self.shares) - sum(left)
+        out = -(-need // max(1, largest))
+        for size in set(least.values()):
+            if 0 < size <= largest:
+                count = sum(s.devices for s in self.shares if least[s] >= size)
+                count -= sum(r // size for r in left)
+                out = max(out, -(-count // (largest // size)))
+        return max(0, out)
 
     def _largest(self, share: DeviceShare) -> Room:
         sizes = self._sizes[share]

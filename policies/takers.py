@@ -10,8 +10,9 @@ from typing import overload
 
 from ..models import GroupKey, QueueName
 from .evictable import victim_priority
+from .items import Item
 from .outcome import Outcome
-from .places import places_of
+from .prefixes import Prefixes, changed_by, items_after
 from .rights import cross_branches
 from .standing import MEASURES, Measure, standing_of
 
@@ -23,6 +24,71 @@ _Kind = tuple[QueueName, int, Asks]
 """What a claimant's rights depend on: queue, priority, columns of what it asks for."""
 
 
+_Into = tuple[list[_Kind], dict[tuple[_Ways, Asks], list[_Kind]]]
+"""Kinds of a victim's own queue, and those of others by how they could have a right."""
+
+
+class _Beyond:
+    """Which of the items that run are beyond a measure, with all that starts."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._scene = outcome.scene
+        self._table = standing_of(outcome.scene)
+        changed = changed_by(outcome.scene, outcome.started.keys())
+        self._items: dict[GroupKey, list[Item]] = {}
+        for g in changed:
+            new = {p.key for p in outcome.started.get(g, ())}
+            if items := items_after(self._table, outcome.scene.roster[g], new):
+                self._items[g] = items
+        self._changed = changed
+        self._prefixes = Prefixes(self._table, changed, self._items)
+        self._known: dict[
+            tuple[GroupKey, QueueName, Measure], list[tuple[str, frozenset[int]]]
+        ] = {}
+
+    def may_lose(
+        self,
+        group: GroupKey,
+        queue: QueueName,
+        lost: int,
+        running: int,
+        measure: Measure,
+        asks: Asks,
+    ) -> bool:
+        """Say whether so many of the group's running pods are beyond the measure at the queue.
+
+        The whole group is beyond where its minimum is; single pods come off its elastic end.
+        """
+        over = self._over(group, queue, measure)
+        minima = [not columns.isdisjoint(asks) for kind, columns in over if kind == "minimum"]
+        if lost >= running and minima:
+            return all(minima)
+        singles = sum(not columns.isdisjoint(asks) for kind, columns in over if kind != "minimum")
+        return 0 < lost <= singles
+
+    def _over(
+        self, group: GroupKey, queue: QueueName, measure: Measure
+    ) -> list[tuple[str, frozenset[int]]]:
+        """Return the kinds of the items that run, and the columns in which they are beyond."""
+        case = (group, queue, measure)
+        if case not in self._known:
+            table, prefixes = self._table, self._prefixes
+            floors = table.floors[measure][queue]
+            if group in self._changed:
+                items = self._items.get(group, [])
+            else:
+                items = items_after(table, self._scene.roster[group], frozenset())
+            out: list[tuple[str, frozenset[int]]] = []
+            for item in items:
+                if not item.new:
+                    row = prefixes.row(item)
+                    prefix = prefixes.before(queue, prefixes.key(queue, item))
+                    over = {r for r in table.columns if row[r] and prefix[r] + row[r] > floors[r]}
+                    out.append((item.kind, frozenset(over)))
+            self._known[case] = out
+        return self._known[case]
+
+
 class Takers:
     """Who may take what a plan evicts."""
 
@@ -30,7 +96,7 @@ class Takers:
         self._outcome = outcome
         self._scene = outcome.scene
         self._standing = standing_of(outcome.scene)
-        self._places = places_of(self._standing, outcome)
+        self._beyond = _Beyond(outcome)
         self._columns: dict[int, frozenset[int]] = {}
         roster = self._scene.roster
         self.kinds: dict[GroupKey, _Kind] = {
@@ -48,6 +114,7 @@ class Takers:
         self._known: dict[GroupKey, TakersOf] = {}
         self._victims: dict[GroupKey, tuple[QueueName, int]] = {}
         """Queue and priority of victims."""
+        self._open: dict[QueueName, _Into] = {}
 
     def of(self, victim: GroupKey) -> "TakersOf":
         """Return the groups that start and have a right to what is evicted of the victim."""
@@ -59,10 +126,7 @@ class Takers:
         """Return "own", "cross" or "" for no right of such a claimant to the victim's lost pods."""
         queue, priority, asks = kind
         config = self._scene.config
-        if victim not in self._victims:
-            m = self._scene.roster[victim]
-            self._victims[victim] = (m.group.queue, victim_priority(m))
-        of, least = self._victims[victim]
+        of, least = self._victim(victim)
         if queue == of:
             return "own" if config.evictions != "none" and least < priority else ""
         if config.priority_everywhere and least > priority:
@@ -70,8 +134,30 @@ class Takers:
         ways = self._ways_into(queue, of, asks)
         return "cross" if ways and self._may_lose(victim, ways, asks) else ""
 
+    def _into(self, queue: QueueName) -> _Into:
+        """Return who could have a right to work of a queue, those alike together."""
+        if queue not in self._open:
+            own: list[_Kind] = []
+            cross: dict[tuple[_Ways, Asks], list[_Kind]] = {}
+            for kind in self._by_kind:
+                if kind[0] == queue:
+                    own.append(kind)
+                elif ways := self._ways_into(kind[0], queue, kind[2]):
+                    cross.setdefault((ways, kind[2]), []).append(kind)
+            self._open[queue] = (own, cross)
+        return self._open[queue]
+
     def kinds_with_right(self, victim: GroupKey) -> Iterator[_Kind]:
-        return (kind for kind in self._by_kind if self.right(kind, victim))
+        """Yield the kinds of claimants with a right to the victim's lost pods."""
+        of, least = self._victim(victim)
+        config = self._scene.config
+        own, cross = self._into(of)
+        if config.evictions != "none":
+            yield from (k for k in own if least < k[1])
+        for (ways, asks), kinds in cross.items():
+            if self._may_lose(victim, ways, asks):
+                everywhere = config.priority_everywhere
+                yield from (k for k in kinds if not everywhere or least <= k[1])
 
     def groups(self, kind: _Kind) -> Sequence[GroupKey]:
         return self._by_kind[kind]
@@ -79,12 +165,16 @@ class Takers:
     @cached_property
     def everybody(self) -> frozenset[GroupKey]:
         """The groups with a right to any of the victims."""
-        open_ = set(self._by_kind)
         found: set[_Kind] = set()
         for victim in self._outcome.losses:
-            found.update(k for k in open_ if self.right(k, victim))
-            open_ -= found
+            found.update(self.kinds_with_right(victim))
         return frozenset(g for k in found for g in self._by_kind[k])
+
+    def _victim(self, victim: GroupKey) -> tuple[QueueName, int]:
+        if victim not in self._victims:
+            m = self._scene.roster[victim]
+            self._victims[victim] = (m.group.queue, victim_priority(m))
+        return self._victims[victim]
 
     def _asks_of(self, group: GroupKey) -> Asks:
         pods = self._scene.ledger.pods
@@ -125,7 +215,7 @@ class Takers:
             lost = len(self._outcome.losses.get(victim, ()))
             running = len(self._scene.roster[victim].running)
             self._loses[case] = any(
-                self._places.may_lose(victim, branch, lost, running, measure, asks)
+                self._beyond.may_lose(victim, branch, lost, running, measure, asks)
                 for measure, branch in ways
             )
         return self._loses[case]

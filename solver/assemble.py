@@ -30,7 +30,6 @@ from ..policies.geometry import new_geometries
 from ..policies.limits import limits_of
 from ..policies.numa import turns
 from ..policies.outcome import Outcome
-from ..policies.rights import rights_of
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
 from .beneficiaries import Beneficiaries
@@ -125,7 +124,7 @@ def _why(outcome: Outcome, key: GroupKey, mine: tuple[GroupKey, ...], up: bool) 
         return f"runs {len(m.running)} of at least {m.need} members and cannot be completed"
     if not mine:
         return ""
-    if rights_of(outcome).may(mine[0], key) == "own":
+    if outcome.scene.snapshot.group(mine[0]).queue == m.group.queue:
         return f"makes room for higher priority in queue {m.group.queue}"
     return f"is beyond what queue {m.group.queue} is entitled to"
 
