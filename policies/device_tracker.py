@@ -106,9 +106,14 @@ class DeviceTracker:
         """States of nodes with pods on their devices; the others are idle."""
         self._owned: set[int] = set()
         """Nodes whose state is this tracker's own, and may be changed."""
-        self._masks: dict[object, tuple[Mask, set[int]]] = {}
+        self._masks: dict[object, tuple[Mask, Mask]] = {}
+        """Nodes that take pods of a kind, and nodes of which that is not known."""
         self._number = np.full(self._size, -1, dtype=np.int64)
-        self._stale = set(self._idle)
+        self._there = np.zeros(self._size, dtype=np.bool_)
+        """Nodes with devices that are known."""
+        self._there[list(self._idle)] = True
+        self._stale = self._there.copy()
+        """Nodes whose states have to be numbered."""
         if self._idle:
             present = world.present_with(uses)
             missing = self._known.missing(present)
@@ -120,26 +125,32 @@ class DeviceTracker:
                 self._known.put(self._of, present)
                 self._owned = set(self._of)
 
-    def _states(self) -> NDArray[np.int64]:
-        """Return the number of each node's state; −1 without devices that are known."""
-        for i in self._stale:
+    def _states(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of the nodes' states."""
+        for i in nodes[self._stale[nodes]].tolist():
             self._number[i] = self._known.number(self._of.get(i) or self._idle[i])
-        self._stale.clear()
-        return self._number
+        self._stale[nodes] = False
+        return self._number[nodes]
 
     def allows(self, pod: Pod) -> Mask | None:
         if not self._idle or not uses_devices(pod):
             return None
+        return self.within(pod, np.ones(self._size, dtype=np.bool_))
+
+    def within(self, pod: Pod, mask: Mask) -> Mask:
+        """Return those of the nodes that take the pod; no others are looked at."""
+        if not self._idle or not uses_devices(pod):
+            return mask
         kind = pod.spec.share or whole_devices(pod)
         if kind not in self._masks:
-            mask = np.full(self._size, pod.spec.share is None, dtype=np.bool_)
-            self._masks[kind] = (mask, set(self._idle))
-        mask, stale = self._masks[kind]
-        if stale:
-            changed = np.fromiter(stale, dtype=np.int64, count=len(stale))
-            mask[changed] = self._known.takes(pod, self._states()[changed], 1) >= 1
-            stale.clear()
-        return mask.copy()
+            takes = np.full(self._size, pod.spec.share is None, dtype=np.bool_)
+            self._masks[kind] = (takes, self._there.copy())
+        takes, open_ = self._masks[kind]
+        asked = np.flatnonzero(open_ & mask)
+        if len(asked):
+            takes[asked] = self._known.takes(pod, self._states(asked), 1) >= 1
+            open_[asked] = False
+        return takes & mask
 
     def opens(self, pod: Pod) -> Mask | None:
         return self.allows(pod)
@@ -148,10 +159,9 @@ class DeviceTracker:
         if not self._idle or not uses_devices(pod):
             return counts
         out = counts.copy()
-        states = self._states()
-        nodes = np.flatnonzero((counts > 0) & (states >= 0))
+        nodes = np.flatnonzero((counts > 0) & self._there)
         if len(nodes):
-            takes = self._known.takes(pod, states[nodes], int(counts[nodes].max()))
+            takes = self._known.takes(pod, self._states(nodes), int(counts[nodes].max()))
             out[nodes] = np.minimum(counts[nodes], takes)
         return out
 
@@ -163,6 +173,6 @@ class DeviceTracker:
             self._owned.add(node)
         for _ in range(abs(times)):
             self._of[node].add(pod, 1 if times > 0 else -1)
-        self._stale.add(node)
-        for _, stale in self._masks.values():
-            stale.add(node)
+        self._stale[node] = True
+        for _, open_ in self._masks.values():
+            open_[node] = True

@@ -16,7 +16,7 @@ from .evictable import evictable_flags, flags_of, given_up
 from .ledger import Matrix
 from .pod_affinity import PodAffinity
 from .scene import Scene
-from .tracker import Choice, Choosing, Counting, Leveling, Mask, Tracker, World
+from .tracker import Choice, Choosing, Counting, Leveling, Mask, Sifting, Tracker, World
 
 STEPS = 20_000
 STEPS_OF_A_DOMAIN = 20
@@ -63,6 +63,8 @@ class Field:
         self._choosing: tuple[Choosing, ...] = _those_that(self._trackers, Choosing)
         self._counting: tuple[Counting, ...] = _those_that(self._trackers, Counting)
         self._leveling: tuple[Leveling, ...] = _those_that(self._trackers, Leveling)
+        sifting: tuple[Sifting, ...] = _those_that(self._trackers, Sifting)
+        self._sifting = {id(t): t for t in sifting}
         self._steps = 0
         self._together = False
         self.changes = 0
@@ -73,15 +75,22 @@ class Field:
     def candidates(self, pod: Pod, together: bool = False) -> Mask:
         """Say which nodes take the pod now; or, together with others that come, might take it."""
         row = self.scene.row(pod)
-        asked = np.flatnonzero(row)
-        return self.allowed(pod, together) & (self.room[:, asked] >= row[asked]).all(axis=1)
+        fits = np.ones(len(self.room), dtype=np.bool_)
+        for r in np.flatnonzero(row).tolist():
+            fits &= self.room[:, r] >= row[r]
+        return self.allowed(pod, together, fits)
 
-    def allowed(self, pod: Pod, together: bool = False) -> Mask:
-        """Say which nodes take the pod, room aside."""
+    def allowed(self, pod: Pod, together: bool = False, among: Mask | None = None) -> Mask:
+        """Say which nodes (of some, or of all) take the pod, room aside."""
         mask: Mask = self.scene.mask(pod)
+        if among is not None:
+            mask = mask & among
         if pod.key in self.only:
             mask = mask & self.only[pod.key]
         for tracker, company in zip(self._trackers, self._company, strict=True):
+            if id(tracker) in self._sifting:
+                mask = self._sifting[id(tracker)].within(pod, mask)
+                continue
             met = company and pod.key in self.met
             allowed = tracker.opens(pod) if together or met else tracker.allows(pod)
             if allowed is not None:
@@ -92,7 +101,8 @@ class Field:
         """Count, by rule, of these nodes those that other pods keep from the pod."""
         out: dict[str, int] = {}
         for name, tracker in zip(self._ties, self._trackers, strict=True):
-            allowed = tracker.allows(pod)
+            sifting = self._sifting.get(id(tracker))
+            allowed = tracker.allows(pod) if sifting is None else sifting.within(pod, among)
             if allowed is not None and (among & ~allowed).any():
                 out[name] = int((among & ~allowed).sum())
         return out
@@ -128,6 +138,9 @@ class Field:
         mask = self.scene.mask(pod)
         levelled = {id(t) for t in self._leveling}
         for tracker in self._trackers:
+            if id(tracker) in self._sifting:
+                mask = self._sifting[id(tracker)].within(pod, mask)
+                continue
             level = id(tracker) in levelled
             allowed = tracker.opens(pod) if level else tracker.allows(pod)
             if allowed is not None:

@@ -98,6 +98,18 @@ class Counting(Protocol):
 
 
 @runtime_checkable
+class Sifting(Protocol):
+    """A tracker that looks at single nodes, and need not look at those that are out anyway.
+
+    Who could come while nothing that stands leaves is who may come now.
+    """
+
+    def within(self, pod: Pod, mask: Mask) -> Mask:
+        """Return those of the nodes that take the pod."""
+        ...
+
+
+@runtime_checkable
 class Leveling(Protocol):
     """A tracker of a rule that keeps equal pods level over domains."""
 

@@ -18,6 +18,7 @@ from .certificate import certified
 from .compile import Compiled, compile_board
 from .decode import Decision, decode
 from .greedy import Ranking, rank_and_place
+from .heap import one_cycle
 from .hints import hint_of
 from .leveling import levels_of
 from .linear import satisfies
@@ -73,7 +74,11 @@ def plan(
         Verified by the checker, with the bound of every tier that was computed.
     """
     del previous
-    config = config if config is not None else Config()
+    with one_cycle():
+        return _plan(snapshot, config if config is not None else Config(), process)
+
+
+def _plan(snapshot: Snapshot, config: Config, process: SolverProcess | None) -> Plan:
     clock = Clock(None if config.deterministic else config.budget_ms / 1000.0)
     scene = Scene(snapshot, config, rules_for(config))
     own = process is None and config.engine != "greedy"
