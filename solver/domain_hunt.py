@@ -11,7 +11,8 @@ from ..models import GroupKey, Pod
 from ..policies.fitting import emptied
 from ..policies.tracker import Choice, Mask
 from .draft import Draft
-from .hunt import Cost, Hunt
+from .hunt import Hunt
+from .market import Cost
 from .prey import prey_of
 
 TRIES = 24
@@ -24,7 +25,7 @@ def hunt(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> bool:
     if not choices:
         return Hunt(draft, group, pods).run()
     prey = prey_of(draft, group, pods)
-    if not prey:
+    if prey is None:
         return False
     found: list[tuple[Cost, int, tuple[Mask, ...]]] = []
     for n, masks in enumerate(_combinations(draft, pods, choices)):

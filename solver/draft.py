@@ -4,6 +4,7 @@ What it accepts is legal as far as it sees; the checker has the last word.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,10 @@ from ..policies.quota import non_preemptible_use
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
 from ..policies.tracker import Choice, Mask
+from .footing import Pledges
+from .herd import Herd, herd_of
 from .spots import Spots
+from .standings import Standings
 
 Scores = NDArray[np.float64]
 
@@ -32,6 +36,8 @@ class Draft:
         self.table = standing_of(scene)
         self.limits = limits_of(scene)
         self.score = score
+        self.departures = 0
+        """How many evictions there were, those that were taken back too."""
         self.places: dict[PodKey, int] = {}
         self.evicted: dict[PodKey, int] = {}
         self.losing: dict[GroupKey, int] = {}
@@ -54,7 +60,36 @@ class Draft:
         self._on_freed: set[PodKey] = set()
         """Pods that stand on what their group has freed."""
         self._tries = TRIES
-        self._rows = {q: np.zeros(len(scene.ledger.resources), dtype=object) for q in self.use}
+        self.claims_of: dict[GroupKey, set[int]] = {}
+        """Nodes on which a group has a right to what was freed."""
+        self.pledges = Pledges()
+        self.growing: set[GroupKey] = set()
+        """Groups that run and start more pods."""
+        self._restless: set[GroupKey] = set()
+        """Groups that start other pods than the standings know."""
+        self.changes: list[int] = []
+        """Nodes whose room changed, in the order of the changes."""
+        self._spots: dict[int, Spots] = {}
+        """By spec."""
+
+    @cached_property
+    def herd(self) -> Herd:
+        """Running groups of which something may be evicted."""
+        return herd_of(self.scene)
+
+    @cached_property
+    def _standings(self) -> Standings:
+        self._restless.update(self.started)
+        return Standings(self.table, self.herd)
+
+    @property
+    def standings(self) -> Standings:
+        """Where running work stands as the draft is now."""
+        known = self._standings
+        if self._restless:
+            known.update(self._restless, self.started)
+            self._restless.clear()
+        return known
 
     # Quota
 
@@ -85,6 +120,11 @@ class Draft:
             for r, due in self.limits.due_named(q).items()
         )
 
+    def breaks_pledge(self, group: GroupKey, row: Matrix) -> bool:
+        """Say whether earlier evictions would no longer be by right."""
+        path = self.scene.tree.path(self.scene.snapshot.group(group).queue)
+        return not self.pledges.bear(self, path, row)
+
     # Taking and giving back
 
     def _account(self, pods: Iterable[Pod], sign: int) -> None:
@@ -101,6 +141,7 @@ class Draft:
     def put(self, pod: Pod, node: int) -> None:
         """Start the pod there."""
         assert pod.group is not None
+        self.changes.append(node)
         self.field.add(pod, node)
         if pod.group in self.claimed.get(node, ()):
             self._free(node, pod.group, -1 * self.scene.row(pod))
@@ -109,12 +150,16 @@ class Draft:
             self.base[node] = self.base[node] - self.scene.row(pod)
         self.places[pod.key] = node
         self.started.setdefault(pod.group, []).append(pod)
+        self._restless.add(pod.group)
+        if pod.group in self.herd.at:
+            self.growing.add(pod.group)
         self._account([pod], 1)
 
     def take_back(self, pod: Pod) -> None:
         """Undo :meth:`put`."""
         assert pod.group is not None
         node = self.places.pop(pod.key)
+        self.changes.append(node)
         self.field.add(pod, node, -1)
         if pod.key in self._on_freed:
             self._on_freed.discard(pod.key)
@@ -124,6 +169,8 @@ class Draft:
         self.started[pod.group].remove(pod)
         if not self.started[pod.group]:
             del self.started[pod.group]
+            self.growing.discard(pod.group)
+        self._restless.add(pod.group)
         self._account([pod], -1)
 
     def _free(self, node: int, group: GroupKey, row: Matrix) -> None:
@@ -134,12 +181,15 @@ class Draft:
         self, pod: Pod, node: int | None, for_all: bool = False, taker: GroupKey | None = None
     ) -> None:
         """Evict the running pod; ``for_all``: anybody may use its room, else the taker."""
+        self.departures += 1
         if node is not None:
+            self.changes.append(node)
             self.field.add(pod, node, -1)
             if for_all:
                 self.base[node] = self.base[node] + self.scene.row(pod)
             elif taker is not None:
                 self.claimed.setdefault(node, set()).add(taker)
+                self.claims_of.setdefault(taker, set()).add(node)
                 self._free(node, taker, self.scene.row(pod))
                 self._takers[pod.key] = taker
         self.evicted[pod.key] = -1 if node is None else node
@@ -155,20 +205,25 @@ class Draft:
             if not self.losing[pod.group]:
                 del self.losing[pod.group]
         if node >= 0:
+            self.changes.append(node)
             self.field.add(pod, node, 1)
             taker = self._takers.pop(pod.key, None)
             if taker is not None:
                 self._free(node, taker, -1 * self.scene.row(pod))
         self._account([pod], 1)
 
+    def waive(self, group: GroupKey) -> None:
+        """Forget the group's right to what was freed."""
+        for node in self.claims_of.pop(group, ()):
+            self.claimed[node].discard(group)
+
     # Placing on what is free
 
     def open_room(self, group: GroupKey) -> Matrix:
         """Return the room that the group may use: of what was freed, what it has freed itself."""
         room = np.minimum(self.field.room, np.maximum(self.base, 0))
-        for i, groups in self.claimed.items():
-            if group in groups:
-                room[i] = self.open_room_on(group, i)
+        for i in self.claims_of.get(group, ()):
+            room[i] = self.open_room_on(group, i)
         return room
 
     def open_room_on(self, group: GroupKey, node: int) -> Matrix:
@@ -218,20 +273,18 @@ class Draft:
         return float((left / whole).sum())
 
     def _place_where_best(self, pods: Sequence[Pod]) -> list[tuple[Pod, int]] | None:
+        if len(pods) > 1 and not self._might_hold(pods):
+            return None
         done: list[tuple[Pod, int]] = []
         waiting = list(pods)
-        spots: Spots | None = None
         while waiting:
             left: list[Pod] = []
             for p in waiting:
-                if spots is None or not spots.are_for(p):
-                    spots = Spots(self, p)
-                node = spots.best(p)
+                node = self._spots_of(p).best(p)
                 if node is None:
                     left.append(p)
                     continue
                 self.put(p, node)
-                spots.update(node)
                 done.append((p, node))
             if len(left) == len(waiting):
                 for p, _ in reversed(done):
@@ -239,6 +292,22 @@ class Draft:
                 return None
             waiting = left
         return done
+
+    def _spots_of(self, pod: Pod) -> Spots:
+        if id(pod.spec) not in self._spots:
+            self._spots[id(pod.spec)] = Spots(self, pod)
+        return self._spots[id(pod.spec)]
+
+    def _might_hold(self, pods: Sequence[Pod]) -> bool:
+        """Say whether open room speaks for each kind of the pods, were it alone to come."""
+        counts: dict[int, int] = {}
+        for p in pods:
+            counts[id(p.spec)] = counts.get(id(p.spec), 0) + 1
+        samples = {id(p.spec): p for p in pods}
+        return all(
+            p.group is not None and self._spots_of(p).hold(p.group, counts[k])
+            for k, p in samples.items()
+        )
 
     def scores(self, indices: "np.ndarray[tuple[int], np.dtype[np.intp]]", row: Matrix) -> Scores:
         """Score nodes: least left over of what is asked (tight), most (spread), best alignment.

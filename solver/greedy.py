@@ -5,9 +5,11 @@ by the weighted share of its branch, as sections 2, 3 and 5 of docs/design/order
 """
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from heapq import heappop, heappush
 from operator import is_
 
 from ..models import GroupKey, Pod, QueueName
@@ -28,7 +30,7 @@ class _Line:
     """A leaf queue's waiting items in order, and what of it counts as in so far."""
 
     queue: QueueName
-    waiting: list[Item]
+    waiting: deque[Item]
     before: list[tuple[tuple[object, ...], tuple[int, ...]]]
     """Running items that rank somewhere, with their order."""
     started: list[int]
@@ -77,6 +79,12 @@ class _Greedy:
         """The leaves below a queue, with their entitlements in whole units."""
         self._fills: dict[QueueName, tuple[Item, list[object], Fraction | None]] = {}
         """The last fill of a queue's first item, with what it was computed from."""
+        self._heads: list[tuple[tuple[object, ...], QueueName, Item]] = []
+        """First items of lines that were in when they were looked at, the first of all on top."""
+        self._unsure: set[QueueName] = set()
+        """Lines whose first item may be in, and is not among the heads."""
+        self._left = 0
+        """How many departures there had been when who is out was asked last."""
         self._sequence = 0
         self._hopeless: set[object] = set()
         """Hunts that failed; nothing that starts later makes them easier."""
@@ -86,6 +94,7 @@ class _Greedy:
     def run(self) -> Ranking:
         self._open_lines()
         self._repair()
+        self._unsure.update(self.lines)
         self._fill_entitlements()
         while self._one_surplus():
             self._fill_entitlements()
@@ -102,7 +111,7 @@ class _Greedy:
             if not leaf or m.key in self.table.lost:
                 continue
             line = self.lines.setdefault(
-                q, _Line(q, [], [], [0] * len(self.scene.ledger.resources))
+                q, _Line(q, deque(), [], [0] * len(self.scene.ledger.resources))
             )
             for item in items_of(self.scene, m, ()):
                 line.before.append((leaf_key(item), self._size(item)))
@@ -111,7 +120,7 @@ class _Greedy:
         for q, ranked in ranks_of(self.table).items():
             if q not in self.lines:
                 continue
-            self.lines[q].waiting = [i for i, _ in ranked.ordered if self._waits(i)]
+            self.lines[q].waiting = deque(i for i, _ in ranked.ordered if self._waits(i))
 
     def _waits(self, item: Item) -> bool:
         m = self.scene.roster[item.group.key]
@@ -154,35 +163,54 @@ class _Greedy:
     # Inside entitlements
 
     def _fill_entitlements(self) -> None:
+        """Try, first things first, whatever is in.
+
+        What starts only pushes other items out: who is out is asked again once something left.
+        """
+        if self._left != self.draft.departures:
+            self._left = self.draft.departures
+            self._unsure.update(self.lines)
         while True:
-            best: tuple[object, ...] | None = None
-            chosen: _Line | None = None
-            for line in self.lines.values():
-                item = self._head(line)
-                if item is None:
-                    continue
-                fill = self._fill_if_in(line, item)
-                if fill is None:
-                    continue
-                promised = any(p.key in self._promised for p in item.pods)
-                key = (
-                    -1 if promised else self._slice(fill),
-                    -queue_priority(self.scene, line.queue), -item.group.priority,
-                    fill, item.group.created_s, item.id,
-                )  # fmt: skip
-                if best is None or key < best:
-                    best, chosen = key, line
-            if chosen is None or best is None:
+            for q in list(self._unsure):
+                self._enter(self.lines[q])
+            self._unsure.clear()
+            if not self._heads:
                 return
-            item = chosen.waiting.pop(0)
-            slice_ = best[0]
+            key, queue, item = heappop(self._heads)
+            line = self.lines[queue]
+            if self._head(line) is not item:
+                continue
+            if self._fill_if_in(line, item) is None:
+                continue
+            line.waiting.popleft()
+            slice_ = key[0]
             assert isinstance(slice_, int)
             self.result.tier.setdefault((item.group.key, item.kind), (1, slice_))
-            self._try(chosen, item)
+            self._try(line, item)
+            self._unsure.add(queue)
+            if self._left != self.draft.departures:
+                self._left = self.draft.departures
+                self._unsure.update(self.lines)
+
+    def _enter(self, line: _Line) -> None:
+        """Let the line's first item compete, if it is in."""
+        item = self._head(line)
+        if item is None:
+            return
+        fill = self._fill_if_in(line, item)
+        if fill is None:
+            return
+        promised = any(p.key in self._promised for p in item.pods)
+        key = (
+            -1 if promised else self._slice(fill),
+            -queue_priority(self.scene, line.queue), -item.group.priority,
+            fill, item.group.created_s, item.id,
+        )  # fmt: skip
+        heappush(self._heads, (key, line.queue, item))
 
     def _head(self, line: _Line) -> Item | None:
         while line.waiting and line.waiting[0].group.key in self._blocked_groups:
-            line.waiting.pop(0)
+            line.waiting.popleft()
         return line.waiting[0] if line.waiting else None
 
     def _slice(self, fill: Fraction) -> int:
@@ -244,7 +272,8 @@ class _Greedy:
             return False
         queue = self._poorest(heads)
         line = self.lines[queue]
-        item = line.waiting.pop(0)
+        item = line.waiting.popleft()
+        self._unsure.add(queue)
         key = (item.group.key, item.kind)
         if key not in self.result.tier:
             self.result.tier[key] = (2, self._sequence)
@@ -297,7 +326,7 @@ class _Greedy:
     def _offer(self, group: GroupKey, pods: Sequence[Pod]) -> bool:
         draft = self.draft
         row = draft.ask(pods)
-        if draft.beyond_due(group, row):
+        if draft.beyond_due(group, row) or draft.breaks_pledge(group, row):
             return False
         if not draft.quota_gap(group, row) and draft.place_all(pods) is not None:
             return True

@@ -6,6 +6,7 @@ spared. The checker judges every result; the solver improves on it.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from operator import ge
 from types import MappingProxyType
 
 import numpy as np
@@ -17,69 +18,64 @@ from ..policies.cost import age_s, lost_work
 from ..policies.ledger import Matrix
 from ..policies.outcome import Outcome
 from .draft import Draft
-from .prey import Prey, prey_of, running_on
+from .footing import above_guarantees, may_stay, rights_to
+from .herd import Herd
+from .market import Cost, Market
+from .prey import Prey, Preys, prey_of
 
-Cost = tuple[int, ...]
+
+LARGE = 600
+"""Of more pods than these a hunt is not judged by the whole plan."""
 
 
 class Hunt:
     """One attempt to make room for pods of a group."""
 
     def __init__(
-        self,
-        draft: Draft,
-        group: GroupKey,
-        pods: Sequence[Pod],
-        prey: Sequence[Prey] | None = None,
+        self, draft: Draft, group: GroupKey, pods: Sequence[Pod], preys: Preys | None = None
     ) -> None:
-        """``prey``: what the group could evict, where that is known."""
+        """``preys``: what the group could evict, where that is known."""
         self._draft = draft
         self._group = group
         self._pods = pods
-        self._node_of = running_on(draft.scene)
-        self._prey: dict[GroupKey, Prey] = {
-            p.group: p for p in (prey_of(draft, group, pods) if prey is None else prey)
-        }
+        self._preys = preys if preys is not None else prey_of(draft, group, pods)
         self._taken: dict[GroupKey, list[Pod]] = {}
         self._wholes: dict[tuple[GroupKey, int], tuple[Pod, ...]] = {}
         """What is left of a group, by how much is evicted so far."""
         self._placed: list[Pod] = []
-        self._on: dict[int, list[tuple[Prey, Pod]]] = {}
-        """What could be evicted, by node."""
-        for one in self._prey.values():
-            for p in one.pods:
-                if (node := self._node_of.get(p.key)) is not None:
-                    self._on.setdefault(node, []).append((one, p))
         self._covering = covering_of(draft.scene)
-        self._guarded: dict[int, set[int]] = {}
-        """By budget, the nodes with prey that it covers."""
-        for i, on in self._on.items():
-            for b in self._covering.count(p for _, p in on):
-                self._guarded.setdefault(b, set()).add(i)
-        pods_of = draft.scene.pods
-        self._lost = self._covering.count(pods_of[k] for k in draft.evicted)
+        self._lost = self._covering.count(draft.scene.pods[k] for k in draft.evicted)
         """How many evictions each budget bears already."""
-        self._costs: dict[int, dict[int, Cost | None]] = {}
-        """Cost of making room on a node, by spec, as long as nothing there changes."""
+        self._is_large = len(draft.scene.snapshot.pods) > LARGE
+        self._markets: dict[int, Market] = {}
+        """Nodes that could be cleared and what that costs, by spec."""
 
     def run(self) -> bool:
         """Place all the pods and evict what must leave; or change nothing and say no."""
-        if not self._prey:
-            return False
-        done = self._clears() and self._spare() and self._stands()
-        if not done:
+        done = self._preys is not None and self._clears() and self._spare() and self._stands()
+        if done:
+            self._draft.pledges.add(rights_to(self._draft, self._group, self._taken) or ())
+        else:
             self.undo()
         return done
 
     def finds_room(self) -> bool:
         """Place all the pods and evict for them, sparing nobody; or change nothing and say no."""
-        done = bool(self._prey) and self._clears()
+        done = self._preys is not None and self._clears()
         if not done:
             self.undo()
         return done
 
     def _clears(self) -> bool:
         return self._quota() and self._places()
+
+    @property
+    def _herd(self) -> Herd:
+        return self._draft.herd
+
+    def _prey(self, group: GroupKey) -> Prey:
+        assert self._preys is not None
+        return self._preys.of_group(group)
 
     # Costs
 
@@ -119,45 +115,57 @@ class Hunt:
     # Taking
 
     def _take(self, prey: Prey, pods: Iterable[Pod]) -> None:
+        herd = self._herd
         for q in prey.pods:
-            self._forget(self._node_of.get(q.key))
+            self._forget(herd.node_of.get(q.key))
         for p in pods:
-            node = self._node_of.get(p.key)
+            node = herd.node_of.get(p.key)
             self._draft.evict(p, node, taker=self._group)
             self._taken.setdefault(prey.group, []).append(p)
             for b in self._covering.of(p):
                 self._lost[b] += 1
-                for i in self._guarded.get(b, ()):
+                for i in herd.guarded.get(b, ()):
                     self._forget(i)
 
     def _forget(self, node: int | None) -> None:
         """Something there has changed: costs have to be found anew."""
         if node is not None:
-            self._costs.pop(node, None)
+            for market in self._markets.values():
+                market.forget(node)
 
-    def _open(self, on: int | None = None) -> list[tuple[Cost, Prey, Pod]]:
-        """Return what could still be evicted (on a node), cheapest first."""
-        known = ((prey, p) for prey in self._prey.values() for p in prey.pods)
-        out = []
-        for prey, p in known if on is None else self._on.get(on, ()):
-            if p.key not in self._draft.evicted and self._wave(prey, p):
-                out.append((self._cost(prey, p), prey, p))
+    def _sorted(self, known: Iterable[tuple[Prey, Pod]]) -> list[tuple[Cost, Prey, Pod]]:
+        """Return what of it could still be evicted, cheapest first."""
+        out = [
+            (self._cost(prey, p), prey, p)
+            for prey, p in known
+            if p.key not in self._draft.evicted and self._wave(prey, p)
+        ]
         out.sort(key=lambda t: (t[0], t[2].key))
         return out
+
+    def _open(self, node: int) -> list[tuple[Cost, Prey, Pod]]:
+        """Return what could still be evicted on a node, cheapest first."""
+        preys = self._preys
+        assert preys is not None
+        on = self._herd.on.get(node, ())
+        return self._sorted((preys.of(n), p) for n, p in on if preys.chosen[n])
 
     # Quota
 
     def _quota(self) -> bool:
-        draft = self._draft
+        draft, path = self._draft, self._draft.scene.tree.path
         row = draft.ask(self._pods)
+        assert self._preys is not None
         while gaps := draft.quota_gap(self._group, row):
             q, gap = next(iter(gaps.items()))
-            helpful = [
-                (c, prey, p)
-                for c, prey, p in self._open()
-                if q in draft.scene.tree.path(draft.scene.snapshot.group(prey.group).queue)
-                and any(gap[r] and v for r, v in enumerate(draft.scene.row(p)))
-            ]
+            below = [k for k, name in enumerate(self._herd.queues) if q in path(name)]
+            runners = np.flatnonzero(self._preys.chosen & np.isin(self._herd.queue, below))
+            helpful = self._sorted(
+                (prey, p)
+                for prey in map(self._preys.of, map(int, runners))
+                for p in prey.pods
+                if any(gap[r] and v for r, v in enumerate(draft.scene.row(p)))
+            )
             if not helpful:
                 return False
             _, prey, pod = helpful[0]
@@ -170,15 +178,8 @@ class Hunt:
         for pod in self._pods:
             if self._place_free(pod):
                 continue
-            best: tuple[Cost, int] | None = None
-            for i in self._nodes_with_prey(pod):
-                known = self._costs.setdefault(i, {})
-                if id(pod.spec) not in known:
-                    known[id(pod.spec)] = self._node_cost(pod, i)
-                cost = known[id(pod.spec)]
-                if cost is not None and (best is None or (cost, i) < best):
-                    best = (cost, i)
-            if best is None or not self._clear(pod, best[1]):
+            node = self._market(pod).cheapest(pod)
+            if node is None or not self._clear(pod, node):
                 return False
         return True
 
@@ -189,26 +190,26 @@ class Hunt:
             self._placed.append(pod)
         return bool(placed)
 
-    def _nodes_with_prey(self, pod: Pod) -> list[int]:
-        mask = self._draft.scene.mask(pod)
-        only = self._draft.field.only.get(pod.key)
-        if only is not None:
-            mask = mask & only
-        evicted = self._draft.evicted
-        return sorted(
-            i for i, on in self._on.items() if mask[i] and any(p.key not in evicted for _, p in on)
-        )
+    def _market(self, pod: Pod) -> Market:
+        if id(pod.spec) not in self._markets:
+            assert self._preys is not None
+            self._markets[id(pod.spec)] = Market(
+                self._draft, self._preys, self._group, pod, self._node_cost
+            )
+        return self._markets[id(pod.spec)]
 
     def _node_cost(self, pod: Pod, node: int) -> Cost | None:
         """Return the cost of making the pod fit there; None if it cannot."""
         draft = self._draft
         row = draft.scene.row(pod)
-        free = draft.open_room_on(self._group, node).astype(object)
+        asked = np.flatnonzero(row)
+        need = [int(v) for v in row[asked]]
+        free = [int(v) for v in draft.open_room_on(self._group, node)[asked]]
         total: Cost = (0,) * 6
         leaving: set[PodKey] = set()
         lost: Counter[int] = Counter()
-        for _, prey, p in self._open(on=node):
-            if (free >= row).all():
+        for cost, prey, p in self._open(node):
+            if all(map(ge, free, need)):
                 break
             if p.key in leaving:
                 continue
@@ -218,24 +219,21 @@ class Hunt:
             lost += self._covering.count(wave)
             leaving |= {q.key for q in wave}
             for q in wave:
-                if self._node_of.get(q.key) == node:
-                    free = free + draft.scene.row(q)
-            cost = self._cost(prey, p)
+                if self._herd.node_of.get(q.key) == node:
+                    back = draft.scene.row(q)[asked]
+                    free = [a + int(b) for a, b in zip(free, back, strict=True)]
             total = (
                 max(total[0], cost[0]), max(total[1], cost[1]) if leaving else cost[1],
                 total[2] + cost[2], *(a + b for a, b in zip(total[3:], cost[3:], strict=True)),
             )  # fmt: skip
-        asked = np.flatnonzero(row)
-        if not (free[asked] >= row[asked]).all():
-            # Room is no obstacle perhaps, but a port or a repelling pod is: try with all prey gone.
-            return None
-        return total
+        # Room is no obstacle perhaps, but a port or a repelling pod is: clearing will tell.
+        return total if all(map(ge, free, need)) else None
 
     def _clear(self, pod: Pod, node: int) -> bool:
         draft = self._draft
         row = draft.scene.row(pod)
         asked = np.flatnonzero(row)
-        for _, prey, p in self._open(on=node):
+        for _, prey, p in self._open(node):
             if self._fits_on(pod, node, row, asked):
                 break
             if p.key not in draft.evicted and (wave := self._wave(prey, p)):
@@ -250,7 +248,7 @@ class Hunt:
     def _fits_on(self, pod: Pod, node: int, row: Matrix, asked: Matrix) -> bool:
         draft = self._draft
         free = draft.open_room_on(self._group, node)
-        return bool((free[asked] >= row[asked]).all() and draft.field.candidates(pod)[node])
+        return bool((free[asked] >= row[asked]).all() and draft.field.allowed(pod)[node])
 
     # Sparing
 
@@ -259,7 +257,7 @@ class Hunt:
         draft = self._draft
         groups = sorted(
             self._taken,
-            key=lambda g: (self._prey[g].inside, self._prey[g].priority, len(self._taken[g])),
+            key=lambda g: (self._prey(g).inside, self._prey(g).priority, len(self._taken[g])),
             reverse=True,
         )
         for g in groups:
@@ -287,11 +285,17 @@ class Hunt:
                 need[node] = need[node] + row if node in need else row
         if any((draft.field.room[i] < r).any() for i, r in need.items()):
             return False
+        if self._is_large:
+            return may_stay(draft, self._group, pods)
         return self._stands({p.key for p in pods})
 
     def _stands(self, spared: Iterable[PodKey] = ()) -> bool:
-        """Ask the checker."""
+        """Ask the checker; in a large cluster look at what the hunt touches alone."""
         draft = self._draft
+        if self._is_large:
+            return rights_to(draft, self._group, self._taken) is not None and above_guarantees(
+                draft, self._group, self._taken
+            )
         places, evicted = draft.outcome_parts()
         outcome = Outcome(draft.scene, places, evicted - set(spared), bound=())
         # Gangs are still partial while their members are placed one after the other.
@@ -301,7 +305,7 @@ class Hunt:
     def total(self) -> Cost:
         """Return what the victims cost: the dearest priority, how many pods, how much work."""
         scene = self._draft.scene
-        taken = [(self._prey[g], p) for g, pods in self._taken.items() for p in pods]
+        taken = [(self._prey(g), p) for g, pods in self._taken.items() for p in pods]
         return (
             max((int(prey.inside) for prey, _ in taken), default=0),
             max((prey.priority for prey, _ in taken), default=-(1 << 31)),
@@ -316,7 +320,6 @@ class Hunt:
             del g
             for p in pods:
                 self._draft.spare(p)
-        for groups in self._draft.claimed.values():
-            if self._taken and self._group not in self._draft.started:
-                groups.discard(self._group)
+        if self._taken and self._group not in self._draft.started:
+            self._draft.waive(self._group)
         self._placed, self._taken = [], {}

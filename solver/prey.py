@@ -1,43 +1,20 @@
 """Prey: what a group could evict by right, as the draft stands."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from weakref import WeakKeyDictionary
 
-from ..models import GroupKey, Pod, PodKey, PodState, QueueName
-from ..policies.evictable import evictable, given_up, victim_priority
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models import GroupKey, Pod, QueueName
 from ..policies.ledger import Matrix
-from ..policies.members import Members, Standing
-from ..policies.places import Places, places_of
 from ..policies.rights import Branches, asks_of, cross_branches
-from ..policies.scene import Scene
 from ..policies.standing import MEASURES, Measure
+from ..policies.tracker import Mask
 from .draft import Draft
+from .herd import Herd
 
-
-@dataclass(frozen=True, slots=True)
-class _Runner:
-    """A running group of which something may be evicted, as it is before the plan."""
-
-    members: Members
-    able: tuple[Pod, ...]
-    priority: int
-
-
-_RUNNERS: "WeakKeyDictionary[Scene, list[_Runner]]" = WeakKeyDictionary()
-
-
-def _runners(scene: Scene) -> list[_Runner]:
-    """Return the groups that could ever lose something, in the order of the roster."""
-    if scene not in _RUNNERS:
-        _RUNNERS[scene] = [
-            _Runner(m, able, victim_priority(m))
-            for m in scene.roster.values()
-            if m.running and not given_up(scene, m)
-            if (able := tuple(p for p in m.running if evictable(scene, p)))
-        ]
-    return _RUNNERS[scene]
+Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,67 +31,83 @@ class Prey:
     inside: bool
 
 
-def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> list[Prey]:
-    """Return what the group could evict, were it to start these pods now."""
-    scene = draft.scene
+class Preys:
+    """What one claimant could evict: for each runner whether, whole, and how many single pods."""
+
+    def __init__(self, herd: Herd, single: Numbers, whole: Mask, own: Mask, inside: Mask) -> None:
+        self.herd = herd
+        self.single, self.whole, self.own, self.inside = single, whole, own, inside
+        self.chosen: Mask = whole | (single > 0)
+        self._made: dict[int, Prey] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.chosen.any())
+
+    def __iter__(self) -> Iterator[Prey]:
+        return map(self.of, map(int, np.flatnonzero(self.chosen)))
+
+    def of(self, runner: int) -> Prey:
+        """Return the prey that a runner is."""
+        if runner not in self._made:
+            r, n = self.herd.runners[runner], runner
+            self._made[runner] = Prey(
+                r.members.key, "own" if self.own[n] else "cross", r.able,
+                int(self.single[n]), bool(self.whole[n]), r.priority, bool(self.inside[n]),
+            )  # fmt: skip
+        return self._made[runner]
+
+    def of_group(self, group: GroupKey) -> Prey:
+        return self.of(self.herd.at[group])
+
+
+def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> Preys | None:
+    """Return what the group could evict, were it to start these pods now; None: nothing."""
+    scene, herd = draft.scene, draft.herd
     g = scene.snapshot.group(group)
-    if not g.may_preempt:
-        return []
-    asks = asks_of(scene, scene.roster[group])
-    row = draft.ask(pods)
-    standings = _Standings(draft)
-    ways: dict[QueueName, list[tuple[Measure, Branches]]] = {}
-    out: list[Prey] = []
-    for runner in _runners(scene):
-        m, able, priority = runner.members, runner.able, runner.priority
-        if m.key == group or m.key in draft.started:
+    if not g.may_preempt or not herd.runners or scene.config.evictions == "none":
+        return None
+    left, able = herd.running.copy(), herd.able.copy()
+    for key, n in draft.losing.items():
+        at = herd.at.get(key)
+        if at is not None:
+            left[at] -= n
+            able[at] -= n
+    surplus = np.minimum(np.maximum(left - herd.floor, 0), able)
+    whole = (able == left) & (able > 0)
+    free = able > 0
+    for key in draft.growing:
+        at = herd.at.get(key)
+        if at is not None:
+            free[at] = False
+    at = herd.at.get(group)
+    if at is not None:
+        free[at] = False
+    size = len(herd.runners)
+    single = np.zeros(size, dtype=np.int64)
+    takes = np.zeros(size, dtype=np.bool_)
+    own = inside = np.zeros(size, dtype=np.bool_)
+    asks, row = asks_of(scene, scene.roster[group]), draft.ask(pods)
+    for k, queue in enumerate(herd.queues):
+        mine = free & (herd.queue == k)
+        if queue == g.queue:
+            own = mine & (herd.priority < g.priority)
+            if own.any():
+                single = np.where(own, surplus, single)
+                takes |= own & whole
+                inside = own & ~draft.standings.outside(queue)
             continue
-        own = m.group.queue == g.queue
-        if own and (scene.config.evictions == "none" or priority >= g.priority):
+        ways = _ways(draft, g.queue, queue, asks, row)
+        if not ways or not mine.any():
             continue
-        if not own and m.group.queue not in ways:
-            ways[m.group.queue] = _ways(draft, g.queue, m.group.queue, asks, row)
-        if not own and not ways[m.group.queue]:
-            continue
-        left = len(m.running)
-        if m.key in draft.losing:
-            left = sum(p.key not in draft.evicted for p in m.running)
-            able = tuple(p for p in able if p.key not in draft.evicted)
-            if not able:
-                continue
-        whole = len(able) == left
-        surplus = 0
-        if m.standing is Standing.WHOLE:
-            surplus = left - max(m.need, sum(m.role_need.values()))
-        if own:
-            if whole or surplus > 0:
-                places = standings.places
-                inside = bool(places.items_of_group.get(m.key)) and all(
-                    places.of(i).is_in for i in places.items_of_group[m.key]
-                )
-                out.append(
-                    Prey(m.key, "own", able, min(surplus, len(able)), whole, priority, inside)
-                )
-            continue
-        found = ways[m.group.queue]
-        singles, takes_whole = _cross(standings.places, m, found, asks, left, surplus, able, whole)
-        if singles or takes_whole:
-            out.append(Prey(m.key, "cross", able, singles, takes_whole, priority, False))
-    return out
-
-
-class _Standings:
-    """Where work stands in the draft; found out only if somebody asks."""
-
-    def __init__(self, draft: Draft) -> None:
-        self._draft = draft
-
-    @cached_property
-    def places(self) -> Places:
-        from ..policies.outcome import Outcome
-
-        names, evicted = self._draft.outcome_parts()
-        return places_of(self._draft.table, Outcome(self._draft.scene, names, evicted))
+        for measure, branches in ways:
+            first, elastic = draft.standings.beyond(branches.victim, measure, asks)
+            gone = herd.running - left
+            singles = np.clip(elastic - gone, 0, surplus)
+            single = np.where(mine, np.maximum(single, singles), single)
+            goes = np.where(herd.has_minimum, first, elastic >= herd.running)
+            takes |= mine & whole & goes
+    found = Preys(herd, single, takes, own, inside)
+    return found if found else None
 
 
 def _ways(
@@ -135,40 +128,3 @@ def _ways(
         ):
             out.append((measure, branches))
     return out
-
-
-def _cross(
-    standings: Places,
-    m: Members,
-    ways: Sequence[tuple[Measure, Branches]],
-    asks: Sequence[int],
-    left: int,
-    surplus: int,
-    able: Sequence[Pod],
-    whole: bool,
-) -> tuple[int, bool]:
-    """Return what a claimant of another queue may take: single pods, and whether the whole."""
-    best = (0, False)
-    running = len(m.running)
-    already = running - left
-    for measure, branches in ways:
-        singles = 0
-        while singles < min(surplus, len(able)) and standings.may_lose(
-            m.key, branches.victim, already + singles + 1, running + 1, measure, asks
-        ):
-            singles += 1
-        takes = whole and standings.may_lose(
-            m.key, branches.victim, running, running, measure, asks
-        )
-        best = (max(best[0], singles), best[1] or takes)
-    return best
-
-
-def running_on(scene: Scene) -> Mapping[PodKey, int]:
-    """Return the node index of every running pod of ours on a known node."""
-    if scene not in _RUNNING_ON:
-        _RUNNING_ON[scene] = {p.key: i for p, i in scene.holders if p.state is PodState.RUNNING}
-    return _RUNNING_ON[scene]
-
-
-_RUNNING_ON: "WeakKeyDictionary[Scene, Mapping[PodKey, int]]" = WeakKeyDictionary()

@@ -1,10 +1,10 @@
-"""Spots: the best node for one pod after the other, where they are equal."""
+"""Spots: the best node for one pod after the other, kept for each kind of pod."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..models import Pod
+from ..models import GroupKey, Pod
 from ..policies.tracker import Mask
 
 if TYPE_CHECKING:
@@ -12,47 +12,74 @@ if TYPE_CHECKING:
 
 
 class Spots:
-    """Nodes for equal pods of a group that come one after the other: only what changes is redone.
+    """Nodes with open room for pods of one spec, and how good they are: what changed is redone.
 
-    A pod changes the room of its node alone; what other rules leave is asked anew for each.
+    A pod changes the room of its node alone; what other rules leave is asked anew for each. Room
+    that a group has freed for itself is looked at beside.
     """
 
     def __init__(self, draft: "Draft", pod: Pod) -> None:
-        assert pod.group is not None
         self._draft = draft
-        self._group = pod.group
-        self._spec = pod.spec
         self._row = draft.scene.row(pod)
         self._asked = np.flatnonzero(self._row)
-        room = draft.open_room(pod.group)
-        self._fits: Mask = np.asarray(
-            (room[:, self._asked] >= self._row[self._asked]).all(axis=1), dtype=np.bool_
-        )
-        self._scores = np.full(len(self._fits), np.inf)
-        self._scored = np.zeros(len(self._fits), dtype=np.bool_)
+        self._need = self._row[self._asked]
+        size = len(draft.scene.nodes)
+        self._fits: Mask = np.zeros(size, dtype=np.bool_)
+        self._scores = np.full(size, np.inf)
+        self._scored = np.zeros(size, dtype=np.bool_)
+        self._seen = len(draft.changes)
+        """How many changes of the draft are in here."""
+        self._look_at(np.arange(size))
 
-    def are_for(self, pod: Pod) -> bool:
-        return pod.spec is self._spec and pod.group == self._group
+    def _look_at(self, nodes: "np.ndarray[tuple[int], np.dtype[np.intp]]") -> None:
+        draft = self._draft
+        room = np.minimum(draft.field.room[nodes], np.maximum(draft.base[nodes], 0))
+        self._fits[nodes] = (room[:, self._asked] >= self._need).all(axis=1)
+        self._scored[nodes] = False
+
+    def _catch_up(self) -> None:
+        changes = self._draft.changes
+        if self._seen < len(changes):
+            self._look_at(np.array(list(set(changes[self._seen :])), dtype=np.intp))
+            self._seen = len(changes)
+
+    def fits(self, group: GroupKey) -> Mask:
+        """Say which nodes have open room for a pod of the group."""
+        self._catch_up()
+        mine = self._draft.claims_of.get(group)
+        if not mine:
+            return self._fits
+        fits = self._fits.copy()
+        for i in mine:
+            room = self._draft.open_room_on(group, i)
+            fits[i] = (room[self._asked] >= self._need).all()
+        return fits
+
+    def hold(self, group: GroupKey, number: int) -> bool:
+        """Say whether room and filters alone speak for so many pods."""
+        nodes = np.flatnonzero(self.fits(group))
+        if len(nodes) >= number or self._draft.claims_of.get(group):
+            return True
+        draft = self._draft
+        room = np.minimum(draft.field.room[nodes], draft.base[nodes])[:, self._asked]
+        return int((room // self._need).min(axis=1).sum()) >= number if len(nodes) else False
 
     def best(self, pod: Pod) -> int | None:
         """Return the best node for the pod on open room, or None."""
-        if not self._fits.any():
+        assert pod.group is not None
+        fits = self.fits(pod.group)
+        if not fits.any():
             return None
-        mask = self._fits & self._draft.field.allowed(pod)
-        if not mask.any():
+        mask = fits & self._draft.field.allowed(pod)
+        if pod.nominated is not None:
+            at = self._draft.scene.index.get(pod.nominated)
+            if at is not None and mask[at]:
+                return at
+        able = np.flatnonzero(mask)
+        if not len(able):
             return None
-        nominated = pod.nominated
-        at = self._draft.scene.index.get(nominated) if nominated is not None else None
-        if at is not None and mask[at]:
-            return at
-        fresh = np.flatnonzero(mask & ~self._scored)
+        fresh = able[~self._scored[able]]
         if len(fresh):
             self._scores[fresh] = self._draft.scores(fresh, self._row)
             self._scored[fresh] = True
-        return int(np.argmin(np.where(mask, self._scores, np.inf)))
-
-    def update(self, node: int) -> None:
-        """Take note that a pod went there."""
-        room = self._draft.open_room_on(self._group, node)
-        self._fits[node] = (room[self._asked] >= self._row[self._asked]).all()
-        self._scored[node] = False
+        return int(able[np.argmin(self._scores[able])])

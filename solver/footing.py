@@ -1,0 +1,135 @@
+"""Footing: whether what a hunt did stands, judged by what it touches alone.
+
+The checker judges whole plans, which takes long where they are large. The rights that evictions
+rest on are pledges: the claimant's queues have to stay within what they were measured by.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..models import GroupKey, Pod, QueueName
+from ..policies.limits import limits_of
+from ..policies.rights import asks_of, cross_branches
+from ..policies.standing import MEASURES, Measure
+
+if TYPE_CHECKING:
+    from .draft import Draft
+
+Pledge = tuple[tuple[QueueName, ...], tuple[int, ...], Measure]
+"""Queues that stay within a measure in these columns."""
+
+
+class Pledges:
+    """What has to stay true for the evictions so far to be by right."""
+
+    def __init__(self) -> None:
+        self._by_queue: dict[QueueName, dict[Pledge, None]] = {}
+
+    def add(self, pledges: Iterable[Pledge]) -> None:
+        for p in pledges:
+            for q in p[0]:
+                self._by_queue.setdefault(q, {})[p] = None
+
+    def bear(self, draft: "Draft", path: Sequence[QueueName], row: Sequence[int]) -> bool:
+        """Say whether so much more in the queues of a path breaks none of them."""
+        return all(
+            draft.use[q][r] + row[r] <= draft.table.floors[measure][q][r]
+            for q in path
+            for _, asks, measure in self._by_queue.get(q, ())
+            for r in asks
+            if r in draft.table.columns and row[r]
+        )
+
+
+def rights_to(
+    draft: "Draft", group: GroupKey, taken: Mapping[GroupKey, Sequence[Pod]]
+) -> list[Pledge] | None:
+    """Return what the group's rights to all that it takes rest on; None if it lacks one."""
+    scene, herd = draft.scene, draft.herd
+    g = scene.snapshot.group(group)
+    asks = asks_of(scene, scene.roster[group])
+    out: dict[Pledge, None] = {}
+    for victim in taken:
+        runner = herd.at[victim]
+        queue = scene.snapshot.group(victim).queue
+        if queue == g.queue:
+            if herd.priority[runner] >= g.priority:
+                return None
+            continue
+        pledge = _cross(draft, g.queue, queue, asks, runner, draft.losing[victim])
+        if pledge is None:
+            return None
+        out[pledge] = None
+    return list(out)
+
+
+def _cross(
+    draft: "Draft",
+    claimant: QueueName,
+    victim: QueueName,
+    asks: tuple[int, ...],
+    runner: int,
+    lost: int,
+) -> Pledge | None:
+    herd = draft.herd
+    for measure in MEASURES:
+        branches = cross_branches(draft.scene, claimant, victim, asks, measure)
+        if branches is None:
+            continue
+        most = draft.table.floors[measure]
+        if any(
+            draft.use[q][r] > most[q][r]
+            for q in branches.claimant
+            for r in asks
+            if r in draft.table.columns
+        ):
+            continue
+        minimum, elastic = draft.standings.beyond(branches.victim, measure, asks)
+        whole = lost >= herd.running[runner] and herd.has_minimum[runner]
+        if minimum[runner] if whole else lost <= elastic[runner]:
+            return (branches.claimant, asks, measure)
+    return None
+
+
+def above_guarantees(draft: "Draft", group: GroupKey, taken: Iterable[GroupKey]) -> bool:
+    """Say whether the queues of victims from elsewhere keep what they are guaranteed."""
+    scene, limits = draft.scene, limits_of(draft.scene)
+    mine = scene.snapshot.group(group).queue
+    queues = {
+        q
+        for v in taken
+        if (queue := scene.snapshot.group(v).queue) != mine
+        for q in scene.tree.path(queue)
+    }
+    return all(
+        draft.use[q][r] >= min(kept, limits.use[q][r])
+        for q in queues
+        for r, kept in enumerate(limits.guarantee[q])
+        if kept
+    )
+
+
+def may_stay(draft: "Draft", group: GroupKey, pods: Sequence[Pod]) -> bool:
+    """Say whether pods that the group takes could stay after all; room is there, or is not."""
+    scene = draft.scene
+    first = pods[0]
+    assert first.group is not None
+    queue = scene.snapshot.group(first.group).queue
+    row = draft.ask(pods)
+    if draft.quota_gap(first.group, row):
+        return False
+    if not draft.pledges.bear(draft, scene.tree.path(queue), row):
+        return False
+    for p in pods:
+        node = draft.evicted[p.key]
+        if node < 0:
+            continue
+        if not draft.field.allowed(p)[node]:
+            return False
+        left = draft.open_room_on(group, node) - scene.row(p)
+        asked = np.flatnonzero(scene.row(p))
+        if (left[asked] < 0).any():
+            return False
+    return True

@@ -1,0 +1,135 @@
+"""The herd: running groups of which something may be evicted, as they are before a plan.
+
+Everything is in arrays, one place a runner (a group) or one a pod, so that a hunt looks at all of
+them at once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models import GroupKey, Pod, PodKey, PodState, QueueName
+from ..policies.budgets import covering_of
+from ..policies.cost import age_s, lost_work
+from ..policies.evictable import evictable, given_up, victim_priority
+from ..policies.ledger import Matrix
+from ..policies.members import Members, Standing
+from ..policies.scene import Scene
+from ..policies.standing import standing_of
+from ..policies.tracker import Mask
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """A running group of which something may be evicted."""
+
+    members: Members
+    able: tuple[Pod, ...]
+    priority: int
+
+
+class Herd:
+    """The runners of a scene, in the order of the roster."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self.runners: list[Runner] = [
+            Runner(m, able, victim_priority(m))
+            for m in scene.roster.values()
+            if m.running and not given_up(scene, m)
+            if (able := tuple(p for p in m.running if evictable(scene, p)))
+        ]
+        self.at: dict[GroupKey, int] = {r.members.key: i for i, r in enumerate(self.runners)}
+        self.queues: list[QueueName] = sorted({r.members.group.queue for r in self.runners})
+        number = {q: i for i, q in enumerate(self.queues)}
+        self.queue = self._each(lambda r: number[r.members.group.queue])
+        self.priority = self._each(lambda r: r.priority)
+        self.running = self._each(lambda r: len(r.members.running))
+        self.able = self._each(lambda r: len(r.able))
+        self.floor = self._each(_floor)
+        """How many members have to stay while others leave one by one."""
+        lost = standing_of(scene).lost
+        self.has_minimum: Mask = np.array(
+            [r.members.key not in lost and bool(_minimum(r.members)) for r in self.runners],
+            dtype=np.bool_,
+        )
+
+    def _each(self, of: "object") -> Numbers:
+        assert callable(of)
+        return np.array([of(r) for r in self.runners], dtype=np.int64)
+
+    @cached_property
+    def node_of(self) -> Mapping[PodKey, int]:
+        """Node index of every running pod of ours on a known node."""
+        return {p.key: i for p, i in self._scene.holders if p.state is PodState.RUNNING}
+
+    @cached_property
+    def on(self) -> Mapping[int, list[tuple[int, Pod]]]:
+        """By node the runners' pods that may be evicted, in the order of the runners."""
+        out: dict[int, list[tuple[int, Pod]]] = {}
+        for n, r in enumerate(self.runners):
+            for p in r.able:
+                node = self.node_of.get(p.key)
+                if node is not None:
+                    out.setdefault(node, []).append((n, p))
+        return out
+
+    @cached_property
+    def guarded(self) -> Mapping[int, set[int]]:
+        """By budget, the nodes with pods that it covers."""
+        covering = covering_of(self._scene)
+        out: dict[int, set[int]] = {}
+        for i, on in self.on.items():
+            for b in covering.count(p for _, p in on):
+                out.setdefault(b, set()).add(i)
+        return out
+
+    @cached_property
+    def pods(self) -> "Pods":
+        return Pods(self._scene, self)
+
+
+class Pods:
+    """The runners' pods node by node, on each the cheapest first."""
+
+    def __init__(self, scene: Scene, herd: Herd) -> None:
+        flat = [(i, n, p) for i, on in herd.on.items() for n, p in on]
+        node = np.array([i for i, _, _ in flat], dtype=np.int64)
+        runner = np.array([n for _, n, _ in flat], dtype=np.int64)
+        lost = np.array([lost_work(scene, p) for _, _, p in flat], dtype=np.float64)
+        age = np.array([age_s(scene, p) for _, _, p in flat], dtype=np.int64)
+        order = np.lexsort((age, lost, herd.running[runner], herd.priority[runner], node))
+        self.node, self.runner = node[order], runner[order]
+        self.lost, self.age = lost[order], age[order]
+        self.rows: Matrix = np.array(
+            [scene.row(flat[k][2]) for k in order], dtype=scene.ledger.dtype
+        ).reshape(len(flat), len(scene.ledger.resources))
+        self.at: dict[PodKey, int] = {flat[k][2].key: n for n, k in enumerate(order)}
+
+
+def _floor(r: Runner) -> int:
+    m = r.members
+    if m.standing is not Standing.WHOLE:
+        return len(m.running)
+    return max(m.need, sum(m.role_need.values()))
+
+
+def _minimum(m: Members) -> bool:
+    """Say whether what runs has a minimum among its items."""
+    return m.standing is Standing.BROKEN or bool(m.split(m.running)[0])
+
+
+_HERDS: "WeakKeyDictionary[Scene, Herd]" = WeakKeyDictionary()
+
+
+def herd_of(scene: Scene) -> Herd:
+    """Return the scene's herd, made once."""
+    if scene not in _HERDS:
+        _HERDS[scene] = Herd(scene)
+    return _HERDS[scene]

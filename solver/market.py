@@ -1,0 +1,116 @@
+"""The market: nodes that a claimant could clear for a pod, and what each would cost.
+
+All nodes are estimated at once, from sums over the runners' pods; the cheapest of them are then
+looked at one by one.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from ..models import GroupKey, Pod
+from .draft import Draft
+from .prey import Preys
+
+Cost = tuple[int, ...]
+
+LOOKED_AT = 24
+"""So many nodes are looked at before one is chosen."""
+REFUSED = 240
+"""After so many nodes in a row that cannot be cleared, no others are looked at."""
+
+
+class Market:
+    """What nodes cost for pods of one spec of a group, as long as nothing changes there."""
+
+    def __init__(
+        self,
+        draft: Draft,
+        preys: Preys,
+        group: GroupKey,
+        pod: Pod,
+        cost: Callable[[Pod, int], Cost | None],
+    ) -> None:
+        self._draft, self._preys, self._group = draft, preys, group
+        self._cost_of = cost
+        self._next: Iterator[int] = iter(self._estimated(pod))
+        self._known: dict[int, Cost] = {}
+        """Nodes that can be cleared."""
+        self._stale: set[int] = set()
+        self._refused = 0
+
+    def forget(self, node: int) -> None:
+        """Something on the node has changed."""
+        self._known.pop(node, None)
+        self._stale.add(node)
+
+    def cheapest(self, pod: Pod) -> int | None:
+        """Return the node that costs least for the pod, as far as nodes have been looked at."""
+        mask = self._draft.scene.mask(pod)
+        only = self._draft.field.only.get(pod.key)
+        if only is not None:
+            mask = mask & only
+        for node in sorted(self._stale):
+            self._look_at(pod, node)
+        self._stale.clear()
+        there = sum(bool(mask[i]) for i in self._known)
+        while there < LOOKED_AT and self._refused < REFUSED:
+            node = next(self._next, None)
+            if node is None:
+                break
+            if node not in self._known:
+                found = self._look_at(pod, node)
+                there += found and bool(mask[node])
+                self._refused = 0 if found else self._refused + 1
+        return min(
+            (i for i in self._known if mask[i]), key=lambda i: (self._known[i], i), default=None
+        )
+
+    def _look_at(self, pod: Pod, node: int) -> bool:
+        cost = self._cost_of(pod, node)
+        if cost is None:
+            return False
+        self._known[node] = cost
+        return True
+
+    def _estimated(self, pod: Pod) -> list[int]:
+        """Return the nodes on which enough could leave, those that seem cheap first."""
+        draft, preys, pods = self._draft, self._preys, self._preys.herd.pods
+        row = draft.scene.row(pod)
+        asked = np.flatnonzero(row)
+        able = preys.chosen[pods.runner] & draft.scene.mask(pod)[pods.node]
+        only = draft.field.only.get(pod.key)
+        if only is not None:
+            able &= only[pods.node]
+        able[[n for k in draft.evicted if (n := pods.at.get(k)) is not None]] = False
+        chosen = np.flatnonzero(able)
+        if not len(chosen):
+            return []
+        node, runner = pods.node[chosen], pods.runner[chosen]
+        first = np.flatnonzero(np.diff(node, prepend=-1))
+        """Where each node begins."""
+        block = np.repeat(np.arange(len(first)), np.diff(first, append=len(node)))
+
+        def within(values: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> "np.ndarray":  # type: ignore[type-arg]
+            """Return running sums that begin anew on each node."""
+            sums = np.cumsum(values, axis=0)
+            return np.asarray(sums - (sums - values)[first][block])
+
+        free = draft.open_room(self._group)[node][:, asked]
+        enough = (free + within(pods.rows[chosen][:, asked]) >= row[asked]).all(axis=1)
+        hits = np.flatnonzero(enough)
+        if not len(hits):
+            return []
+        _, at = np.unique(block[hits], return_index=True)
+        last = hits[at]
+        """Of each node that can be cleared, the last pod that has to leave."""
+        single = preys.single[runner] > 0
+        wave = within(np.where(single, 1, preys.herd.running[runner]))
+        breaks, lost, age = (within(v) for v in (~single + 0, pods.lost[chosen], pods.age[chosen]))
+        order = np.lexsort(
+            (
+                node[last], age[last], lost[last], breaks[last], wave[last],
+                preys.herd.priority[runner[last]], preys.inside[runner[last]],
+            )
+        )  # fmt: skip
+        return [int(i) for i in node[last][order]]
