@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..models import GroupKey, Pod, QueueName
+from ..policies.ledger import Matrix
 from ..policies.limits import limits_of
 from ..policies.rights import asks_of, cross_branches
 from ..policies.standing import MEASURES, Measure
@@ -32,7 +33,7 @@ class Pledges:
             for q in p[0]:
                 self._by_queue.setdefault(q, {})[p] = None
 
-    def bear(self, draft: "Draft", path: Sequence[QueueName], row: Sequence[int]) -> bool:
+    def bear(self, draft: "Draft", path: Sequence[QueueName], row: Matrix) -> bool:
         """Say whether so much more in the queues of a path breaks none of them."""
         return all(
             draft.use[q][r] + row[r] <= draft.table.floors[measure][q][r]

@@ -23,7 +23,6 @@ from .herd import Herd
 from .market import Cost, Market
 from .prey import Prey, Preys, prey_of
 
-
 LARGE = 600
 """Of more pods than these a hunt is not judged by the whole plan."""
 

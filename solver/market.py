@@ -5,8 +5,10 @@ looked at one by one.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..models import GroupKey, Pod
 from .draft import Draft
@@ -55,12 +57,12 @@ class Market:
         self._stale.clear()
         there = sum(bool(mask[i]) for i in self._known)
         while there < LOOKED_AT and self._refused < REFUSED:
-            node = next(self._next, None)
-            if node is None:
+            fresh = next(self._next, None)
+            if fresh is None:
                 break
-            if node not in self._known:
-                found = self._look_at(pod, node)
-                there += found and bool(mask[node])
+            if fresh not in self._known:
+                found = self._look_at(pod, fresh)
+                there += found and bool(mask[fresh])
                 self._refused = 0 if found else self._refused + 1
         return min(
             (i for i in self._known if mask[i]), key=lambda i: (self._known[i], i), default=None
@@ -91,7 +93,7 @@ class Market:
         """Where each node begins."""
         block = np.repeat(np.arange(len(first)), np.diff(first, append=len(node)))
 
-        def within(values: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> "np.ndarray":  # type: ignore[type-arg]
+        def within(values: NDArray[Any]) -> NDArray[Any]:
             """Return running sums that begin anew on each node."""
             sums = np.cumsum(values, axis=0)
             return np.asarray(sums - (sums - values)[first][block])

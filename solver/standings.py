@@ -66,7 +66,7 @@ class Standings:
                     rows.append(row)
                 mine.append(self._at[item.id])
         width = len(self._scene.ledger.resources)
-        matrix = np.array(rows, dtype=self._scene.ledger.dtype).reshape(len(rows), width)
+        matrix: Matrix = np.array(rows, dtype=self._scene.ledger.dtype).reshape(len(rows), width)
         self._queues = {
             q: _Queue(table, q, np.array(mine, dtype=np.intp), matrix[mine])
             for q, mine in ordered.items()
