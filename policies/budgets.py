@@ -35,7 +35,7 @@ class Covering:
 
     def count(self, pods: Iterable[Pod]) -> Counter[int]:
         """Return how many of the pods each budget covers."""
-        return Counter(i for p in pods for i in self.of(p))
+        return Counter(i for p in pods for i in self.of(p)) if self._budgets else Counter()
 
     def bear(self, lost: Mapping[int, int]) -> bool:
         """Say whether every budget bears so many evictions."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ..models import Device, Pod
 from .device_packing import Devices, uses, uses_devices, whole_devices
+from .device_sketch import Sketch
 from .tracker import Mask, World
 
 MEMO = "device states"
@@ -105,6 +106,9 @@ class DeviceTracker:
         self._of: dict[int, Devices] = {}
         """States of nodes with pods on their devices; the others are idle."""
         self._owned: set[int] = set()
+        self._floats = False
+        """Some state has, or had, shares of which nobody says where they are."""
+        self._sketches: dict[int, Sketch | None] = {}
         """Nodes whose state is this tracker's own, and may be changed."""
         self._masks: dict[object, tuple[Mask, Mask]] = {}
         """Nodes that take pods of a kind, and nodes of which that is not known."""
@@ -147,10 +151,25 @@ class DeviceTracker:
             self._masks[kind] = (takes, self._there.copy())
         takes, open_ = self._masks[kind]
         asked = np.flatnonzero(open_ & mask)
+        open_[asked] = False
+        if self._floats:
+            asked = asked[[self._sketched(pod, takes, int(i)) for i in asked]]
         if len(asked):
             takes[asked] = self._known.takes(pod, self._states(asked), 1) >= 1
-            open_[asked] = False
         return takes & mask
+
+    def _sketched(self, pod: Pod, takes: Mask, node: int) -> bool:
+        """Note whether a sketch of what floats on the node takes the pod; say if it cannot tell."""
+        state = self._of.get(node)
+        if state is None or not state.floating:
+            return True
+        if node not in self._sketches:
+            self._sketches[node] = Sketch.of(state)
+        sketch = self._sketches[node]
+        if sketch is None:
+            return True
+        takes[node] = sketch.place(pod) is not None
+        return not takes[node] and not sketch.refuses(pod)
 
     def opens(self, pod: Pod) -> Mask | None:
         return self.allows(pod)
@@ -171,8 +190,15 @@ class DeviceTracker:
         if node not in self._owned:
             self._of[node] = (self._of.get(node) or self._idle[node]).copy()
             self._owned.add(node)
+        state = self._of[node]
         for _ in range(abs(times)):
-            self._of[node].add(pod, 1 if times > 0 else -1)
+            floating = len(state.floating)
+            state.add(pod, 1 if times > 0 else -1)
+            sketch = self._sketches.pop(node, None)
+            goes_on = times > 0 and (pod.spec.share is None or len(state.floating) > floating)
+            if sketch is not None and goes_on and sketch.add(pod):
+                self._sketches[node] = sketch
+        self._floats = self._floats or bool(state.floating)
         self._stale[node] = True
         for _, open_ in self._masks.values():
             open_[node] = True

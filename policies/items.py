@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 from ..models import Group, GroupKey, Pod, PodKey, QueueName
 from .limits import limits_of
@@ -71,6 +72,17 @@ def items_of(scene: Scene, m: Members, pending: Sequence[Pod]) -> list[Item]:
     at = len(surplus)
     out += [item("elastic", (p,), True, at + i) for i, p in enumerate(pending)]
     return out
+
+
+def resting_items(scene: Scene, m: Members) -> Sequence[Item]:
+    """Return the group's items as it runs now; made once."""
+    known = _RESTING.setdefault(scene, {})
+    if m.key not in known:
+        known[m.key] = items_of(scene, m, ())
+    return known[m.key]
+
+
+_RESTING: "WeakKeyDictionary[Scene, dict[GroupKey, list[Item]]]" = WeakKeyDictionary()
 
 
 def leaf_key(item: Item, turn: int = 0) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from ..models import GroupKey, Pod, PodKey, QueueName
 from ..models.queue import ROOT
-from .items import Item, items_of, leaf_key, turns_of
+from .items import Item, items_of, leaf_key, resting_items, turns_of
 from .outcome import Outcome
 from .ranks import ItemId, Key, Row, Rows, beyond, ranks_of
 from .standing import Measure, StandingTable
@@ -63,7 +63,6 @@ class _Walker:
         for m in scene.roster.values():
             if m.group.queue in scene.tree and m.key not in table.lost:
                 self._groups[m.group.queue].append(m.key)
-        self._resting: dict[GroupKey, list[Item]] = {}
         self._rows = Rows(table)
         self._kept: dict[tuple[QueueName, frozenset[PodKey]], list[_Entry]] = {}
 
@@ -99,9 +98,7 @@ class _Walker:
             if mine:
                 out += items_of(scene, m, mine)
             elif m.running:
-                if g not in self._resting:
-                    self._resting[g] = items_of(scene, m, ())
-                out += self._resting[g]
+                out += resting_items(scene, m)
         return out
 
     def _leaf(self, queue: QueueName, items: Sequence[Item]) -> list[_Entry]:

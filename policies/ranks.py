@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from ..models import GroupKey, PodKey, PodState, QueueName
-from .items import AS_IT_IS, Item, items_of, leaf_key, turns_of
+from .items import AS_IT_IS, Item, leaf_key, resting_items, turns_of
 from .standing import MEASURES, Measure, StandingTable
 
 ItemId = tuple[GroupKey, str, int]
@@ -143,7 +143,7 @@ class _Maker:
     def _own_resting(self, queue: QueueName) -> list[_Entry]:
         scene = self._table.scene
         members = (scene.roster[g] for g in self._groups.get(queue, ()))
-        return self._entries(queue, [i for m in members for i in items_of(scene, m, ())])
+        return self._entries(queue, [i for m in members for i in resting_items(scene, m)])
 
     def _own_coming(self, queue: QueueName) -> list[_Entry]:
         return self._entries(queue, self._table.items.get(queue, ()))

@@ -15,7 +15,7 @@ from operator import is_
 from ..models import GroupKey, Pod, QueueName
 from ..models.queue import ROOT
 from ..policies.evictable import given_up
-from ..policies.items import Item, items_of, leaf_key, nominated_pods
+from ..policies.items import Item, leaf_key, nominated_pods, resting_items
 from ..policies.members import Members, Standing
 from ..policies.ranks import ranks_of
 from ..policies.scene import Scene
@@ -113,7 +113,7 @@ class _Greedy:
             line = self.lines.setdefault(
                 q, _Line(q, deque(), [], [0] * len(self.scene.ledger.resources))
             )
-            for item in items_of(self.scene, m, ()):
+            for item in resting_items(self.scene, m):
                 line.before.append((leaf_key(item), self._size(item)))
         for line in self.lines.values():
             line.sort(len(self.scene.ledger.resources))

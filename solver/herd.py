@@ -49,6 +49,8 @@ class Herd:
         self.queues: list[QueueName] = sorted({r.members.group.queue for r in self.runners})
         number = {q: i for i, q in enumerate(self.queues)}
         self.queue = self._each(lambda r: number[r.members.group.queue])
+        self.of_queue = [np.flatnonzero(self.queue == k) for k in range(len(self.queues))]
+        """The runners of each queue."""
         self.priority = self._each(lambda r: r.priority)
         self.running = self._each(lambda r: len(r.members.running))
         self.able = self._each(lambda r: len(r.able))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..models import GroupKey, Pod, QueueName
 from ..policies.ledger import Matrix
-from ..policies.rights import Branches, asks_of, cross_branches
+from ..policies.rights import asks_of, cross_branches
 from ..policies.standing import MEASURES, Measure
 from ..policies.tracker import Mask
 from .draft import Draft
@@ -87,44 +87,59 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> Preys | None:
     takes = np.zeros(size, dtype=np.bool_)
     own = inside = np.zeros(size, dtype=np.bool_)
     asks, row = asks_of(scene, scene.roster[group]), draft.ask(pods)
+    ways = _Ways(draft, g.queue, asks, row)
+    alike: dict[tuple[tuple[Measure, QueueName], ...], list[int]] = {}
     for k, queue in enumerate(herd.queues):
-        mine = free & (herd.queue == k)
-        if queue == g.queue:
-            own = mine & (herd.priority < g.priority)
-            if own.any():
-                single = np.where(own, surplus, single)
-                takes |= own & whole
-                inside = own & ~draft.standings.outside(queue)
+        if queue != g.queue:
+            alike.setdefault(ways.to(queue), []).append(k)
             continue
-        ways = _ways(draft, g.queue, queue, asks, row)
-        if not ways or not mine.any():
+        own = free & (herd.queue == k) & (herd.priority < g.priority)
+        if own.any():
+            single = np.where(own, surplus, single)
+            takes |= own & whole
+            inside = own & ~draft.standings.outside(queue)
+    gone = herd.running - left
+    for branches, queues in alike.items():
+        if not branches:
             continue
-        for measure, branches in ways:
-            first, elastic = draft.standings.beyond(branches.victim, measure, asks)
-            gone = herd.running - left
-            singles = np.clip(elastic - gone, 0, surplus)
-            single = np.where(mine, np.maximum(single, singles), single)
-            goes = np.where(herd.has_minimum, first, elastic >= herd.running)
-            takes |= mine & whole & goes
+        mine = np.concatenate([herd.of_queue[k] for k in queues])
+        mine = mine[free[mine]]
+        for measure, branch in branches:
+            first, elastic = draft.standings.beyond(branch, measure, asks)
+            first, elastic = first[mine], elastic[mine]
+            singles = np.minimum(np.maximum(elastic - gone[mine], 0), surplus[mine])
+            single[mine] = np.maximum(single[mine], singles)
+            goes = np.where(herd.has_minimum[mine], first, elastic >= herd.running[mine])
+            takes[mine] |= whole[mine] & goes
     found = Preys(herd, single, takes, own, inside)
     return found if found else None
 
 
-def _ways(
-    draft: Draft, queue: QueueName, victim: QueueName, asks: Sequence[int], row: Matrix
-) -> list[tuple[Measure, Branches]]:
-    """Return by which measures a claimant could have a right to work of the other queue."""
-    out: list[tuple[Measure, Branches]] = []
-    for measure in MEASURES:
-        branches = cross_branches(draft.scene, queue, victim, asks, measure)
-        if branches is None:
-            continue
-        most = draft.table.floors[measure]
-        if not any(
-            draft.use[q][r] + row[r] > most[q][r]
-            for q in branches.claimant
-            for r in asks
-            if r in draft.table.columns
-        ):
-            out.append((measure, branches))
-    return out
+class _Ways:
+    """By which measures, and at which branch, a claimant could have a right to others' work."""
+
+    def __init__(self, draft: Draft, queue: QueueName, asks: tuple[int, ...], row: Matrix) -> None:
+        self._draft, self._queue, self._asks, self._row = draft, queue, asks, row
+        self._within: dict[tuple[tuple[QueueName, ...], Measure], bool] = {}
+
+    def to(self, victim: QueueName) -> tuple[tuple[Measure, QueueName], ...]:
+        """Return what the right to work of a queue could rest on."""
+        out: list[tuple[Measure, QueueName]] = []
+        for measure in MEASURES:
+            found = cross_branches(self._draft.scene, self._queue, victim, self._asks, measure)
+            if found is not None and self._stays_within(found.claimant, measure):
+                out.append((measure, found.victim))
+        return tuple(out)
+
+    def _stays_within(self, queues: tuple[QueueName, ...], measure: Measure) -> bool:
+        key = (queues, measure)
+        if key not in self._within:
+            table, use = self._draft.table, self._draft.use
+            most = table.floors[measure]
+            self._within[key] = all(
+                use[q][r] + self._row[r] <= most[q][r]
+                for q in queues
+                for r in self._asks
+                if r in table.columns
+            )
+        return self._within[key]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import GroupKey, Pod, QueueName
-from ..policies.items import items_of
+from ..policies.items import items_of, resting_items
 from ..policies.ledger import Matrix
 from ..policies.ranks import ItemId, ranks_of
 from ..policies.standing import MEASURES, Measure, StandingTable
@@ -86,7 +86,7 @@ class Standings:
                 runner = self._herd.at.get(m.key)
                 if runner is not None:
                     self._runner[self._items[m.key]] = runner
-                for item in items_of(self._scene, m, ()):
+                for item in resting_items(self._scene, m):
                     at = self._at.get(item.id)
                     if at is not None and item.kind == "minimum":
                         self._minimum[at] = True
@@ -97,7 +97,8 @@ class Standings:
         mine: list[int] = []
         if m.running or started:
             new = {p.key for p in started}
-            items = items_of(self._scene, m, [p for p in m.pending if p.key in new])
+            coming = [p for p in m.pending if p.key in new] if new else ()
+            items = items_of(self._scene, m, coming) if coming else resting_items(self._scene, m)
             mine = [self._at[i.id] for i in items if i.id in self._at]
         self._items[group] = mine
         self._active[mine] = True

@@ -1,0 +1,64 @@
+"""A sketch: one way in which all floating shares of a node have devices, carried on pod by pod.
+
+Where it takes a pod, the pod fits; where it does not, a search has to tell.
+"""
+
+from ..models import DeviceShare, Pod
+from .device_packing import Devices, Room, fits, less, whole_devices
+
+
+class Sketch:
+    """Rooms and users of a node's devices, floating shares among them."""
+
+    def __init__(self, state: Devices, at: dict[int, tuple[int, ...]]) -> None:
+        """``at``: devices of the floating shares, by their place among them."""
+        self._state = state
+        self._room: list[Room] = list(state.room)
+        self._users = list(state.shares)
+        for k, (_, share) in enumerate(state.floating):
+            self._put(share, at[k])
+
+    @classmethod
+    def of(cls, state: Devices) -> "Sketch | None":
+        """Return a sketch of the node as it is; None if its shares have no devices."""
+        at = state.find()
+        return None if at is None else cls(state, at)
+
+    def _put(self, share: DeviceShare, at: tuple[int, ...]) -> None:
+        _, sizes = self._state.seen(share)
+        for i in at:
+            self._room[i] = less(self._room[i], sizes[i])
+            self._users[i] += 1
+
+    @property
+    def _idle(self) -> int:
+        devices = self._state.node.devices
+        open_ = sum(d.healthy and not u for d, u in zip(devices, self._users, strict=True))
+        return open_ - self._state.whole
+
+    def place(self, pod: Pod) -> tuple[int, ...] | None:
+        """Return the devices that a share takes here, () for whole devices; None: not here."""
+        idle, share = self._idle, pod.spec.share
+        if share is None:
+            return () if idle >= whole_devices(pod) else None
+        if share.devices > 1 or idle < 0:
+            return None
+        bears, sizes = self._state.seen(share)
+        best: tuple[bool, Room, int] | None = None
+        for i, room in enumerate(self._room):
+            users = self._users[i]
+            if bears[i] and not self._state.taken[i] and (users or idle) and fits(sizes[i], room):
+                mine = (not users, room, i)
+                best = mine if best is None or mine < best else best
+        return None if best is None else (best[2],)
+
+    def add(self, pod: Pod) -> bool:
+        """Let a pod come whose devices are not known; say whether the sketch still stands."""
+        share = pod.spec.share
+        if share is None:
+            return self._idle >= 0  # the state counts it already
+        at = self.place(pod)
+        if at is None:
+            return False
+        self._put(share, at)
+        return True
