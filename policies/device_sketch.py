@@ -52,6 +52,37 @@ class Sketch:
                 best = mine if best is None or mine < best else best
         return None if best is None else (best[2],)
 
+    def refuses(self, pod: Pod) -> bool:
+        """Say whether memory alone proves that no way of placing what floats leaves room."""
+        state, share = self._state, pod.spec.share
+        if share is not None and share.devices > 1:
+            return False
+        devices = state.node.devices
+        usable = [d.healthy and not t for d, t in zip(devices, state.taken, strict=True)]
+        idle = [
+            r[0] for r, u, n in zip(state.room, usable, state.shares, strict=True) if u and not n
+        ]
+        held = sum(t > 0 for t in state.taken)
+        left = len(idle) - max(0, state.whole - held)
+        # Idle devices beside those that whole pods hold, whichever these are.
+        open_ = sum(
+            max(0, r[0])
+            for r, u, n in zip(state.room, usable, state.shares, strict=True)
+            if u and n
+        )
+        float_ = sum(s.devices * self._least(s) for _, s in state.floating)
+        if share is None:
+            largest = max(idle, default=1)
+            opened = max(0, -(-(float_ - open_) // max(1, largest)))
+            return left - opened < whole_devices(pod)
+        most = open_ + sum(sorted(idle, reverse=True)[: max(0, left)])
+        return most - float_ < self._least(share)
+
+    def _least(self, share: DeviceShare) -> int:
+        """Return the memory that a share takes at least."""
+        bears, sizes = self._state.seen(share)
+        return min((s[0] for b, s in zip(bears, sizes, strict=True) if b), default=0)
+
     def add(self, pod: Pod) -> bool:
         """Let a pod come whose devices are not known; say whether the sketch still stands."""
         share = pod.spec.share

@@ -63,6 +63,8 @@ class Draft:
         self.claims_of: dict[GroupKey, set[int]] = {}
         """Nodes on which a group has a right to what was freed."""
         self.pledges = Pledges()
+        self.gone = np.zeros(len(self.herd.runners), dtype=np.int64)
+        """How many pods of each runner are evicted."""
         self.growing: set[GroupKey] = set()
         """Groups that run and start more pods."""
         self._restless: set[GroupKey] = set()
@@ -195,6 +197,7 @@ class Draft:
         self.evicted[pod.key] = -1 if node is None else node
         if pod.group is not None:
             self.losing[pod.group] = self.losing.get(pod.group, 0) + 1
+            self._count_gone(pod.group, 1)
         self._account([pod], -1)
 
     def spare(self, pod: Pod) -> None:
@@ -204,6 +207,7 @@ class Draft:
             self.losing[pod.group] -= 1
             if not self.losing[pod.group]:
                 del self.losing[pod.group]
+            self._count_gone(pod.group, -1)
         if node >= 0:
             self.changes.append(node)
             self.field.add(pod, node, 1)
@@ -211,6 +215,11 @@ class Draft:
             if taker is not None:
                 self._free(node, taker, -1 * self.scene.row(pod))
         self._account([pod], 1)
+
+    def _count_gone(self, group: GroupKey, more: int) -> None:
+        at = self.herd.at.get(group)
+        if at is not None:
+            self.gone[at] += more
 
     def waive(self, group: GroupKey) -> None:
         """Forget the group's right to what was freed."""

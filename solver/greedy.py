@@ -6,7 +6,7 @@ by the weighted share of its branch, as sections 2, 3 and 5 of docs/design/order
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heappop, heappush
@@ -16,6 +16,7 @@ from ..models import GroupKey, Pod, QueueName
 from ..models.queue import ROOT
 from ..policies.evictable import given_up
 from ..policies.items import Item, leaf_key, nominated_pods, resting_items
+from ..policies.ledger import Matrix
 from ..policies.members import Members, Standing
 from ..policies.ranks import ranks_of
 from ..policies.scene import Scene
@@ -75,7 +76,7 @@ class _Greedy:
         self.slices = scene.config.tiers.slices
         self.lines: dict[QueueName, _Line] = {}
         self._blocked_groups: set[GroupKey] = set()
-        self._below: dict[QueueName, list[tuple[QueueName, list[int]]]] = {}
+        self._below: dict[QueueName, list[tuple[QueueName, Mapping[int, int]]]] = {}
         """The leaves below a queue, with their entitlements in whole units."""
         self._fills: dict[QueueName, tuple[Item, list[object], Fraction | None]] = {}
         """The last fill of a queue's first item, with what it was computed from."""
@@ -85,6 +86,10 @@ class _Greedy:
         """Lines whose first item may be in, and is not among the heads."""
         self._left = 0
         """How many departures there had been when who is out was asked last."""
+        self._columns = sorted(self.table.columns)
+        self._leaves_of: dict[QueueName, frozenset[QueueName]] = {}
+        self._shares: dict[QueueName, tuple[Matrix, tuple[bool, Fraction]]] = {}
+        """Weighted shares, with the use that they were computed from."""
         self._sequence = 0
         self._hopeless: set[object] = set()
         """Hunts that failed; nothing that starts later makes them easier."""
@@ -230,21 +235,21 @@ class _Greedy:
 
     def _fill_now(self, line: _Line, item: Item) -> Fraction | None:
         size = self._size(item)
+        asked = [r for r in self._columns if size[r]]
         running = line.running_before(leaf_key(item))
-        prefix = [a + b + c for a, b, c in zip(size, line.started, running, strict=True)]
-        fill = Fraction(0)
-        own = prefix
+        own = {r: size[r] + line.started[r] + running[r] for r in asked}
+        floors = self.table.floors["entitlement"]
         for level, q in enumerate(self.scene.tree.path(line.queue)):
-            e = self.table.entitlement[q]
-            if level:
-                prefix = [a + b for a, b in zip(own, self._in_beside(q, line.queue), strict=True)]
-            for r in self.table.columns:
-                if size[r]:
-                    if prefix[r] > e[r]:
-                        return None
-                    if not level:
-                        fill = max(fill, Fraction(prefix[r]) / e[r])
-        return fill
+            beside = self._in_beside(q, line.queue) if level else None
+            most = floors[q]
+            for r in asked:
+                if own[r] + (beside[r] if beside is not None else 0) > most[r]:
+                    return None
+        if not asked:
+            return Fraction(0)
+        e = self.table.entitlement[line.queue]
+        worst = max(asked, key=lambda r: own[r] / e[r])
+        return Fraction(own[worst] * e[worst].denominator, e[worst].numerator)
 
     def _in_beside(self, queue: QueueName, own: QueueName) -> list[int]:
         """Return what is in at the other leaves below the queue: use, up to entitlements."""
@@ -252,15 +257,15 @@ class _Greedy:
         if queue not in self._below:
             path = self.scene.tree.path
             self._below[queue] = [
-                (leaf, [int(v) for v in self.table.entitlement[leaf]])
+                (leaf, self.table.floors["entitlement"][leaf])
                 for leaf in self.lines
                 if queue in path(leaf)
             ]
         for leaf, most in self._below[queue]:
             if leaf != own:
                 use = self.draft.use[leaf]
-                for r in self.table.columns:
-                    total[r] += min(int(use[r]), most[r])
+                for r in self._columns:
+                    total[r] += min(use[r], most[r])
         return total
 
     # Beyond entitlements
@@ -288,22 +293,38 @@ class _Greedy:
             children = [
                 c
                 for c in self.scene.tree.children.get(at, ())
-                if any(c in self.scene.tree.path(q) for q in heads)
+                if not heads.keys().isdisjoint(self._leaves(c))
             ]
-            best = min(children, key=lambda c: (self._weighted_share(c), self._first(c, heads), c))
+            if len(children) > 1:
+                shares = {c: self._weighted_share(c) for c in children}
+                least = min(shares.values())
+                children = [c for c in children if shares[c] == least]
+            best = min(children, key=lambda c: (self._first(c, heads), c))
             if self.scene.tree.is_leaf(best):
                 return best
             at = best
 
+    def _leaves(self, branch: QueueName) -> frozenset[QueueName]:
+        if branch not in self._leaves_of:
+            self._leaves_of[branch] = frozenset(
+                q for q in self.lines if branch in self.scene.tree.path(q)
+            )
+        return self._leaves_of[branch]
+
     def _first(self, branch: QueueName, heads: "dict[QueueName, Item]") -> tuple[object, ...]:
-        mine = [i for q, i in heads.items() if branch in self.scene.tree.path(q)]
+        mine = [heads[q] for q in self._leaves(branch) if q in heads]
         return min((-i.group.priority, i.group.created_s, i.id) for i in mine)
 
     def _weighted_share(self, queue: QueueName) -> tuple[bool, Fraction]:
         """Return the dominant share over the weight; weight 0 comes last."""
-        share = self.table.share([int(v) for v in self.draft.use[queue]])
-        weight = self.scene.tree.queues[queue].weight
-        return (weight == 0, share / weight if weight else share)
+        use = self.draft.use[queue]
+        known = self._shares.get(queue)
+        if known is None or known[0] is not use:
+            share = self.table.share([int(v) for v in use])
+            weight = self.scene.tree.queues[queue].weight
+            known = (use, (weight == 0, share / weight if weight else share))
+            self._shares[queue] = known
+        return known[1]
 
     def _cut_surplus(self) -> None:
         """Cut the sequence of surplus items into slices of equal number."""

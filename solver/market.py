@@ -16,8 +16,8 @@ from .prey import Preys
 
 Cost = tuple[int, ...]
 
-LOOKED_AT = 24
-"""So many nodes are looked at before one is chosen."""
+FEW, LOOKED_AT = 24, 8
+"""Of up to so few nodes each is looked at; of more, so many before one is chosen."""
 REFUSED = 240
 """After so many nodes in a row that cannot be cleared, no others are looked at."""
 
@@ -35,7 +35,9 @@ class Market:
     ) -> None:
         self._draft, self._preys, self._group = draft, preys, group
         self._cost_of = cost
-        self._next: Iterator[int] = iter(self._estimated(pod))
+        nodes = self._estimated(pod)
+        self._least = len(nodes) if len(nodes) <= FEW else LOOKED_AT
+        self._next: Iterator[int] = iter(nodes)
         self._known: dict[int, Cost] = {}
         """Nodes that can be cleared."""
         self._stale: set[int] = set()
@@ -56,7 +58,7 @@ class Market:
             self._look_at(pod, node)
         self._stale.clear()
         there = sum(bool(mask[i]) for i in self._known)
-        while there < LOOKED_AT and self._refused < REFUSED:
+        while there < self._least and self._refused < REFUSED:
             fresh = next(self._next, None)
             if fresh is None:
                 break

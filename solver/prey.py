@@ -66,22 +66,12 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> Preys | None:
     g = scene.snapshot.group(group)
     if not g.may_preempt or not herd.runners or scene.config.evictions == "none":
         return None
-    left, able = herd.running.copy(), herd.able.copy()
-    for key, n in draft.losing.items():
-        at = herd.at.get(key)
-        if at is not None:
-            left[at] -= n
-            able[at] -= n
+    gone = draft.gone
+    left, able = herd.running - gone, herd.able - gone
     surplus = np.minimum(np.maximum(left - herd.floor, 0), able)
     whole = (able == left) & (able > 0)
     free = able > 0
-    for key in draft.growing:
-        at = herd.at.get(key)
-        if at is not None:
-            free[at] = False
-    at = herd.at.get(group)
-    if at is not None:
-        free[at] = False
+    free[[herd.at[g] for g in (*draft.growing, group) if g in herd.at]] = False
     size = len(herd.runners)
     single = np.zeros(size, dtype=np.int64)
     takes = np.zeros(size, dtype=np.bool_)
@@ -98,7 +88,6 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> Preys | None:
             single = np.where(own, surplus, single)
             takes |= own & whole
             inside = own & ~draft.standings.outside(queue)
-    gone = herd.running - left
     for branches, queues in alike.items():
         if not branches:
             continue
