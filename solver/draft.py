@@ -71,8 +71,10 @@ class Draft:
         """Groups that start other pods than the standings know."""
         self.changes: list[int] = []
         """Nodes whose room changed, in the order of the changes."""
-        self._spots: dict[int, Spots] = {}
-        """By spec."""
+        self._spots: dict[tuple[int, GroupKey | None], Spots] = {}
+        """By spec, and by group where it has a right to what was freed somewhere."""
+        self._asked: dict[int, Matrix] = {}
+        self._limits_of: dict[QueueName, list[tuple[int, int]]] = {}
 
     @cached_property
     def herd(self) -> Herd:
@@ -96,20 +98,40 @@ class Draft:
     # Quota
 
     def ask(self, pods: Sequence[Pod]) -> Matrix:
+        """Return what the pods ask for, in Python's integers."""
+        if len(pods) == 1:
+            return self._whole_row(pods[0])
         return np.array([int(v) for v in self.scene.rows(pods)], dtype=object)
+
+    def _whole_row(self, pod: Pod) -> Matrix:
+        spec = id(pod.spec)
+        if spec not in self._asked:
+            self._asked[spec] = np.array([int(v) for v in self.scene.row(pod)], dtype=object)
+        return self._asked[spec]
 
     def quota_gap(self, group: GroupKey, row: Matrix) -> dict[QueueName, Matrix]:
         """Return by queue how much of each resource is missing below a limit; {} if none is."""
         g = self.scene.snapshot.group(group)
         gaps: dict[QueueName, Matrix] = {}
         for q in self.scene.tree.path(g.queue):
-            gap = np.zeros(len(row), dtype=object)
-            for r, most in enumerate(self.limits.limit[q]):
-                if most is not None and row[r]:
-                    gap[r] = max(0, self.use[q][r] + row[r] - max(most, 0))
-            if gap.any():
+            tops = self._tops(q)
+            use = self.use[q]
+            if any(row[r] and use[r] + row[r] > most for r, most in tops):
+                gap = np.zeros(len(row), dtype=object)
+                for r, most in tops:
+                    if row[r]:
+                        gap[r] = max(0, use[r] + row[r] - most)
                 gaps[q] = gap
         return gaps
+
+    def _tops(self, queue: QueueName) -> list[tuple[int, int]]:
+        """Return the columns in which a queue is limited, with the limits."""
+        if queue not in self._limits_of:
+            limit = self.limits.limit[queue]
+            self._limits_of[queue] = [
+                (r, max(most, 0)) for r, most in enumerate(limit) if most is not None
+            ]
+        return self._limits_of[queue]
 
     def beyond_due(self, group: GroupKey, row: Matrix) -> bool:
         """Say whether non-preemptible work would pass a named due."""
@@ -225,6 +247,7 @@ class Draft:
         """Forget the group's right to what was freed."""
         for node in self.claims_of.pop(group, ()):
             self.claimed[node].discard(group)
+            self.changes.append(node)
 
     # Placing on what is free
 
@@ -235,9 +258,9 @@ class Draft:
             room[i] = self.open_room_on(group, i)
         return room
 
-    def open_room_on(self, group: GroupKey, node: int) -> Matrix:
-        """Return the room that the group may use on one node."""
-        if group in self.claimed.get(node, ()):
+    def open_room_on(self, group: GroupKey | None, node: int) -> Matrix:
+        """Return the room that the group may use on one node; None: that anybody may."""
+        if group is not None and group in self.claimed.get(node, ()):
             own = self.base[node] + self._freed.get((node, group), 0)
             return np.asarray(np.minimum(self.field.room[node], own))
         return np.asarray(np.minimum(self.field.room[node], np.maximum(self.base[node], 0)))
@@ -303,9 +326,11 @@ class Draft:
         return done
 
     def _spots_of(self, pod: Pod) -> Spots:
-        if id(pod.spec) not in self._spots:
-            self._spots[id(pod.spec)] = Spots(self, pod)
-        return self._spots[id(pod.spec)]
+        group = pod.group if self.claims_of.get(pod.group or GroupKey("")) else None
+        key = (id(pod.spec), group)
+        if key not in self._spots:
+            self._spots[key] = Spots(self, pod, group)
+        return self._spots[key]
 
     def _might_hold(self, pods: Sequence[Pod]) -> bool:
         """Say whether open room speaks for each kind of the pods, were it alone to come."""
@@ -313,10 +338,17 @@ class Draft:
         for p in pods:
             counts[id(p.spec)] = counts.get(id(p.spec), 0) + 1
         samples = {id(p.spec): p for p in pods}
-        return all(
-            p.group is not None and self._spots_of(p).hold(p.group, counts[k])
-            for k, p in samples.items()
-        )
+        return all(self._spots_of(p).hold(counts[k]) for k, p in samples.items())
+
+    def fills_up(self, node: int) -> bool:
+        """Say whether the node gets the better, the more is on it."""
+        return self.score == "tight" and node not in self._short
+
+    @cached_property
+    def _short(self) -> frozenset[int]:
+        """Nodes with room that terminating pods still hold."""
+        waits = (self.scene.room_later != self.scene.room_now).any(axis=1)
+        return frozenset(map(int, np.flatnonzero(waits)))
 
     def scores(self, indices: "np.ndarray[tuple[int], np.dtype[np.intp]]", row: Matrix) -> Scores:
         """Score nodes: least left over of what is asked (tight), most (spread), best alignment.

@@ -134,7 +134,7 @@ class _Greedy:
         return item.pods[0].state == "pending"
 
     def _size(self, item: Item) -> tuple[int, ...]:
-        return tuple(int(v) for v in self.scene.rows(item.pods))
+        return tuple(self.draft.ask(item.pods))
 
     # Repair
 

@@ -116,21 +116,22 @@ class Hunt:
     def _take(self, prey: Prey, pods: Iterable[Pod]) -> None:
         herd = self._herd
         for q in prey.pods:
-            self._forget(herd.node_of.get(q.key))
+            self._forget(herd.node_of.get(q.key), freed=False)
         for p in pods:
             node = herd.node_of.get(p.key)
+            self._forget(node)
             self._draft.evict(p, node, taker=self._group)
             self._taken.setdefault(prey.group, []).append(p)
             for b in self._covering.of(p):
                 self._lost[b] += 1
                 for i in herd.guarded.get(b, ()):
-                    self._forget(i)
+                    self._forget(i, freed=False)
 
-    def _forget(self, node: int | None) -> None:
+    def _forget(self, node: int | None, freed: bool = True) -> None:
         """Something there has changed: costs have to be found anew."""
         if node is not None:
             for market in self._markets.values():
-                market.forget(node)
+                market.forget(node, freed)
 
     def _sorted(self, known: Iterable[tuple[Prey, Pod]]) -> list[tuple[Cost, Prey, Pod]]:
         """Return what of it could still be evicted, cheapest first."""

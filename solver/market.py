@@ -43,10 +43,10 @@ class Market:
         self._stale: set[int] = set()
         self._refused = 0
 
-    def forget(self, node: int) -> None:
-        """Something on the node has changed."""
-        self._known.pop(node, None)
-        self._stale.add(node)
+    def forget(self, node: int, freed: bool = True) -> None:
+        """Something on the node has changed: it has more room, or other victims."""
+        if self._known.pop(node, None) is not None or freed:
+            self._stale.add(node)
 
     def cheapest(self, pod: Pod) -> int | None:
         """Return the node that costs least for the pod, as far as nodes have been looked at."""

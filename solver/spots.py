@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..models import GroupKey, Pod
+from ..policies.ledger import Matrix
 from ..policies.tracker import Mask
 
 if TYPE_CHECKING:
@@ -18,8 +19,10 @@ class Spots:
     that a group has freed for itself is looked at beside.
     """
 
-    def __init__(self, draft: "Draft", pod: Pod) -> None:
+    def __init__(self, draft: "Draft", pod: Pod, group: GroupKey | None) -> None:
+        """``group``: for pods of a group that has a right to what was freed somewhere."""
         self._draft = draft
+        self._group = group
         self._row = draft.scene.row(pod)
         self._asked = np.flatnonzero(self._row)
         self._need = self._row[self._asked]
@@ -29,57 +32,71 @@ class Spots:
         self._scored = np.zeros(size, dtype=np.bool_)
         self._seen = len(draft.changes)
         """How many changes of the draft are in here."""
+        self._last = -1
+        """Where the last pod went."""
         self._look_at(np.arange(size))
 
     def _look_at(self, nodes: "np.ndarray[tuple[int], np.dtype[np.intp]]") -> None:
-        draft = self._draft
-        room = np.minimum(draft.field.room[nodes], np.maximum(draft.base[nodes], 0))
-        self._fits[nodes] = (room[:, self._asked] >= self._need).all(axis=1)
+        room = self._room(nodes)
+        self._fits[nodes] = (room >= self._need).all(axis=1)
         self._scored[nodes] = False
 
-    def _catch_up(self) -> None:
-        changes = self._draft.changes
-        if self._seen < len(changes):
-            self._look_at(np.array(list(set(changes[self._seen :])), dtype=np.intp))
-            self._seen = len(changes)
-
-    def fits(self, group: GroupKey) -> Mask:
-        """Say which nodes have open room for a pod of the group."""
-        self._catch_up()
-        mine = self._draft.claims_of.get(group)
-        if not mine:
-            return self._fits
-        fits = self._fits.copy()
-        for i in mine:
-            room = self._draft.open_room_on(group, i)
-            fits[i] = (room[self._asked] >= self._need).all()
-        return fits
-
-    def hold(self, group: GroupKey, number: int) -> bool:
-        """Say whether room and filters alone speak for so many pods."""
-        nodes = np.flatnonzero(self.fits(group))
-        if len(nodes) >= number or self._draft.claims_of.get(group):
-            return True
+    def _room(self, nodes: "np.ndarray[tuple[int], np.dtype[np.intp]]") -> Matrix:
+        """Return the open room of nodes, of what is asked for."""
         draft = self._draft
-        room = np.minimum(draft.field.room[nodes], draft.base[nodes])[:, self._asked]
-        return int((room // self._need).min(axis=1).sum()) >= number if len(nodes) else False
+        if len(nodes) == 1:
+            one = draft.open_room_on(self._group, int(nodes[0]))
+            return np.asarray(one[self._asked][None, :])
+        room = np.minimum(draft.field.room[nodes], np.maximum(draft.base[nodes], 0))
+        if self._group is not None:
+            mine = draft.claims_of.get(self._group, ())
+            for k, i in enumerate(nodes):
+                if int(i) in mine:
+                    room[k] = draft.open_room_on(self._group, int(i))
+        return np.asarray(room[:, self._asked])
+
+    def _catch_up(self) -> bool:
+        """Take in what has changed; say whether that is the node of the last pod alone."""
+        changes = self._draft.changes
+        if self._seen == len(changes):
+            return False
+        nodes = set(changes[self._seen :])
+        self._look_at(np.array(list(nodes), dtype=np.intp))
+        self._seen = len(changes)
+        return nodes == {self._last}
+
+    def hold(self, number: int) -> bool:
+        """Say whether room and filters alone speak for so many pods."""
+        self._catch_up()
+        self._last = -1
+        nodes = np.flatnonzero(self._fits)
+        if len(nodes) >= number:
+            return True
+        return (
+            bool(len(nodes)) and int((self._room(nodes) // self._need).min(axis=1).sum()) >= number
+        )
 
     def best(self, pod: Pod) -> int | None:
         """Return the best node for the pod on open room, or None."""
-        assert pod.group is not None
-        fits = self.fits(pod.group)
-        if not fits.any():
+        goes_on = self._catch_up()
+        last, self._last = self._last, -1
+        if not self._fits.any():
             return None
-        mask = fits & self._draft.field.allowed(pod)
+        draft = self._draft
+        mask = self._fits & draft.field.allowed(pod)
         if pod.nominated is not None:
-            at = self._draft.scene.index.get(pod.nominated)
+            at = draft.scene.index.get(pod.nominated)
             if at is not None and mask[at]:
                 return at
+        if goes_on and mask[last] and draft.fills_up(last):
+            self._last = last  # it has less left over than before: no other became better
+            return last
         able = np.flatnonzero(mask)
         if not len(able):
             return None
         fresh = able[~self._scored[able]]
         if len(fresh):
-            self._scores[fresh] = self._draft.scores(fresh, self._row)
+            self._scores[fresh] = draft.scores(fresh, self._row)
             self._scored[fresh] = True
-        return int(able[np.argmin(self._scores[able])])
+        self._last = int(able[np.argmin(self._scores[able])])
+        return self._last
