@@ -190,6 +190,7 @@ class DeviceTracker:
         if node not in self._owned:
             self._of[node] = (self._of.get(node) or self._idle[node]).copy()
             self._owned.add(node)
+            self._sketches.pop(node, None)
         state = self._of[node]
         for _ in range(abs(times)):
             floating = len(state.floating)
