@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-MODULES = ("cycles", "mixture", "dense", "phases", "reading", "priority_matters")
+MODULES = ("cycles", "mixture", "dense", "phases", "reading", "priority_matters", "certificate")
 
 
 def load() -> None:

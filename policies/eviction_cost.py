@@ -106,6 +106,21 @@ class Returning:
         return sum(returning(outcome, g) for g in victims)
 
 
+def priority_weights(scene: Scene) -> Mapping[int, int]:
+    """Return what a victim counts by its priority: more than all of lower priority together."""
+    count: dict[int, int] = {}
+    for m in scene.roster.values():
+        if m.running:
+            p = victim_priority(m)
+            count[p] = count.get(p, 0) + len(m.running)
+    weights: dict[int, int] = {}
+    weight = 1
+    for priority in sorted(count):
+        weights[priority] = weight
+        weight = min(weight * (count[priority] + 1), 1 << 40)
+    return weights
+
+
 @dataclass(frozen=True, slots=True)
 class ByPriority:
     """Evicted pods, the number at the highest priority first."""
@@ -114,21 +129,8 @@ class ByPriority:
     unit: str = "pods by priority"
     sense: Sense = "min"
 
-    def _weights(self, scene: Scene) -> Mapping[int, int]:
-        count: dict[int, int] = {}
-        for m in scene.roster.values():
-            if m.running:
-                p = victim_priority(m)
-                count[p] = count.get(p, 0) + len(m.running)
-        weights: dict[int, int] = {}
-        weight = 1
-        for priority in sorted(count):
-            weights[priority] = weight
-            weight = min(weight * (count[priority] + 1), 1 << 40)
-        return weights
-
     def parts(self, board: "Board") -> "Iterable[Part]":
-        weights = self._weights(board.scene)
+        weights = priority_weights(board.scene)
         return [(u.victim.index, weights[u.victim.priority], board.lost(u)) for u in _units(board)]
 
     def cost(self, board: "Board") -> "Iterable[Term]":
@@ -138,7 +140,7 @@ class ByPriority:
         return self.measure_of(outcome, victims_of(outcome))
 
     def measure_of(self, outcome: Outcome, victims: Victims) -> int:
-        weights = self._weights(outcome.scene)
+        weights = priority_weights(outcome.scene)
         return sum(
             weights[victim_priority(outcome.scene.roster[g])] * len(ps) for g, ps in victims.items()
         )

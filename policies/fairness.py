@@ -31,6 +31,8 @@ def missing_of(m: Members) -> int:
 def weights_of(scene: Scene, levels: Levels, tier: Tier) -> Mapping[Level, int]:
     """Return the weight of each level of a tier."""
     order = levels.order(tier)
+    if not order:
+        return {}
     reach = dict.fromkeys(order, 0)
     for m in scene.roster.values():
         minimum, elastic = levels.minimum.get(m.key), levels.elastic.get(m.key)

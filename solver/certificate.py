@@ -6,28 +6,39 @@ Nothing of it rests on a heuristic: counting takes all that waits and could be p
 from collections.abc import Collection, Iterator, Sequence
 
 from ..models import GroupKey
-from ..policies.eviction_cost import victims_of
+from ..policies.eviction_cost import ByPriority, victims_of
 from ..policies.fairness import Work, missing_of, weights_of
 from ..policies.goals import EVICTION_COSTS
-from ..policies.levels import Level, Levels
+from ..policies.levels import Level, Levels, Tier
 from ..policies.outcome import Outcome
 from ..policies.scene import Scene
+from .bounding.bounds import Reached, work_bounds
 from .rows import TierResult
 
 
 def certified(outcome: Outcome, tiers: Sequence[TierResult]) -> list[TierResult]:
     """Return the tiers of an outcome with the better of two bounds: what is known, and ours."""
-    levels = outcome.levels
+    scene, levels = outcome.scene, outcome.levels
     assert levels is not None
+    best: dict[Tier, int] = {}
+    for t in tiers:
+        if isinstance(t.goal, Work):
+            most = counted(scene, levels, t.goal)
+            best[t.goal.name] = most if t.bound is None else min(most, t.bound)
+    work = {t.goal.name: t.value for t in tiers if isinstance(t.goal, Work)}
+    wanting = {tier: work[tier] < best[tier] for tier in best}
+    reached = Reached(work, ByPriority().measure(outcome))
+    for tier, bound in work_bounds(scene, levels, reached, wanting):
+        best[tier] = min(best[tier], bound)
+    idle = not victims_of(outcome)
     out: list[TierResult] = []
     for t in tiers:
-        bound = t.bound
+        known = t.bound
         if isinstance(t.goal, Work):
-            most = counted(outcome.scene, levels, t.goal)
-            bound = most if bound is None else min(bound, most)
-        elif any(t.goal is e for e in EVICTION_COSTS) and not victims_of(outcome):
-            bound = 0
-        out.append(TierResult(t.goal, t.value, bound))
+            known = best[t.goal.name]
+        elif idle and any(t.goal is e for e in EVICTION_COSTS):
+            known = 0
+        out.append(TierResult(t.goal, t.value, known))
     return out
 
 
