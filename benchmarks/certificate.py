@@ -63,7 +63,7 @@ def certified(snapshot: Snapshot) -> Certified:
     started = time.process_time()
     most: dict[Tier, int] = {t: counted(scene, levels, Work(t)) for t in TIERS}
     reached = work_of(outcome)
-    wanting = {t: reached[t] < most[t] for t in TIERS}
+    wanting: dict[Tier, bool] = {t: reached[t] < most[t] for t in TIERS}
     bounds = dict(most)
     for tier, bound in work_bounds(
         scene, levels, Reached(reached, ByPriority().measure(outcome)), wanting

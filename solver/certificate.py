@@ -25,8 +25,8 @@ def certified(outcome: Outcome, tiers: Sequence[TierResult]) -> list[TierResult]
         if isinstance(t.goal, Work):
             most = counted(scene, levels, t.goal)
             best[t.goal.name] = most if t.bound is None else min(most, t.bound)
-    work = {t.goal.name: t.value for t in tiers if isinstance(t.goal, Work)}
-    wanting = {tier: work[tier] < best[tier] for tier in best}
+    work: dict[Tier, int] = {t.goal.name: t.value for t in tiers if isinstance(t.goal, Work)}
+    wanting: dict[Tier, bool] = {tier: work[tier] < best[tier] for tier in best}
     reached = Reached(work, ByPriority().measure(outcome))
     for tier, bound in work_bounds(scene, levels, reached, wanting):
         best[tier] = min(best[tier], bound)

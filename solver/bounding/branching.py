@@ -40,7 +40,7 @@ class Branching:
         count = 0
         while True:
             worst, _, lower, upper, point = open_[0]
-            column = self._fractional(point)
+            column = self._fractional(point, lower, upper)
             best = -worst
             if np.floor(best) <= reached or column is None or count >= nodes:
                 return max(best, reached)
@@ -48,7 +48,7 @@ class Branching:
                 return max(best, reached)
             heapq.heappop(open_)
             assert point is not None
-            at = float(np.floor(point[column]))
+            at = float(np.floor(np.clip(point[column], lower[column], upper[column])))
             below, above = upper.copy(), lower.copy()
             below[column], above[column] = at, at + 1.0
             for low, high, sign, least in (
@@ -79,11 +79,11 @@ class Branching:
             return False
         return upper_bound(self._program, goal, found.multipliers, lower, upper) < least
 
-    def _fractional(self, point: Real | None) -> int | None:
+    def _fractional(self, point: Real | None, lower: Real, upper: Real) -> int | None:
         """Return the column whose missing part is worth the most; None where all are integers."""
         if point is None:
             return None
-        mine = point[self._integers]
+        mine = np.clip(point, lower, upper)[self._integers]
         parts = mine - np.floor(mine + WHOLE)
         worth = np.where(parts > WHOLE, np.abs(self._goal[self._integers]) * (parts + 0.01), -1.0)
         at = int(np.argmax(worth)) if len(worth) else -1

@@ -152,7 +152,8 @@ def spots_of(scene: Scene, claims: Claims, leaf: QueueName) -> list[Spot]:
     for q in scene.tree.path(leaf):
         if not scene.tree.queues[q].reclaimable:
             break
-        out += [(q, m) for m in MEASURES if (q, m) in claims.spots]
+        here: list[Spot] = [(q, m) for m in MEASURES]
+        out += [s for s in here if s in claims.spots]
     return out
 
 

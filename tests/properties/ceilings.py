@@ -104,7 +104,7 @@ def _measured(
     outcome.levels = levels
     goals = [Work(t) for t in TIERS]
     by_entry = entries(outcome, goals)
-    costs = {
+    costs: dict[Tier, int] = {
         t: -sum(v for (name, at), v in by_entry.items() if name == "victims" and _is_of(at, n))
         for n, t in enumerate(TIERS)
     }

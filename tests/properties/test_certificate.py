@@ -36,3 +36,8 @@ def test_no_plan_surpasses_a_bound_in_a_crowded_cluster(seeds: list[int], tally:
 @pytest.mark.parametrize("seeds", shards(150, 5_200_000, each=50))
 def test_no_plan_surpasses_a_bound_in_a_mixture(seeds: list[int], tally: Tally) -> None:
     on_clusters(seeds, tally, Property(small_mixture, partial(faults, tally)))
+
+
+def test_point_a_little_below_zero_is_branched_on_from_zero(tally: Tally) -> None:
+    """A solver's point may lie outside the bounds of its columns by a trace."""
+    on_clusters([5_000_369], tally, Property(any_cluster, partial(faults, tally)))
