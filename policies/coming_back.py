@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ..models import GroupKey, QueueName
 from .items import Item, items_of
 from .outcome import Outcome
-from .prefixes import Prefixes, changed_by, items_after
+from .prefixes import Prefixes, changed_by, items_after, items_of_started
 from .ranks import ItemId
 from .standing import standing_of
 
@@ -30,12 +30,14 @@ class _Remaining:
         self._items: dict[GroupKey, list[Item]] = {}
         changed = changed_by(self._scene, {*outcome.started, *outcome.losses})
         for g in changed:
-            m = self._scene.roster[g]
             if g in outcome.losses:
                 # Its minimum forms anew from what is left.
-                m = dataclasses.replace(m, running=outcome.kept(g))
-            new = {p.key for p in outcome.started.get(g, ())}
-            if items := items_after(self._table, m, new):
+                m = dataclasses.replace(self._scene.roster[g], running=outcome.kept(g))
+                new = {p.key for p in outcome.started.get(g, ())}
+                items = items_after(self._table, m, new)
+            else:
+                items = items_of_started(outcome, self._table, g)
+            if items:
                 self._items[g] = items
         self._prefixes = Prefixes(self._table, changed, self._items)
 

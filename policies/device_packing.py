@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import combinations
+from typing import Protocol
 
 from ..models import Device, DeviceShare, Node, Pod, PodSpec
 from ..models.devices import GPU, WHOLE_PPM
@@ -62,6 +63,13 @@ def uses_devices(pod: Pod) -> bool:
 def uses(spec: PodSpec) -> bool:
     """Say whether pods of the spec use devices: shares of them, or whole ones."""
     return spec.share is not None or spec.requests[GPU] >= 1000
+
+
+class HasNodes(Protocol):
+    """A scene or a world."""
+
+    @property
+    def nodes(self) -> Sequence[Node]: ...
 
 
 @dataclass(slots=True)
@@ -215,6 +223,31 @@ class Devices:
                 tuple(size_of(share, d) for d in devices),
             )
         return self.table[share]
+
+
+class IdleDevices:
+    """The devices of nodes without any pod; nodes with equal devices know the same of shares."""
+
+    def __init__(self, where: HasNodes) -> None:
+        self._nodes = where.nodes
+        self._kinds: dict[object, Devices] = {}
+        self.of: dict[int, Devices] = {}
+        """By node, of those that have some; never to be changed."""
+        for i, n in enumerate(self._nodes):
+            if n.devices:
+                first = n.devices[0]
+                same = all(d is first for d in n.devices)
+                key: object = (len(n.devices), first) if same else n.devices
+                kind = self._kinds.get(key)
+                if kind is None:
+                    kind = self._kinds[key] = Devices.of(n)
+                    kind.kind = len(self._kinds)
+                self.of[i] = kind
+
+    def on(self, node: int) -> Devices:
+        """Return the devices of a node, to put pods there."""
+        kind = self.of.get(node)
+        return Devices.of(self._nodes[node]) if kind is None else kind.copy()
 
 
 @lru_cache(maxsize=4096)

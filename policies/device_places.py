@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ..models import Pod, PodKey, PodState
-from .device_packing import Devices, fits, size_of, uses, uses_devices, whole_devices
+from .device_packing import Devices, IdleDevices, fits, size_of, uses, uses_devices, whole_devices
 from .outcome import Outcome
 from .scene import Scene
 
@@ -21,25 +23,40 @@ def new_users(outcome: Outcome) -> Mapping[int, list[Pod]]:
     """Return the starting pods that use devices, by node, of nodes whose devices are known."""
     out: dict[int, list[Pod]] = {}
     nodes = outcome.scene.nodes
+    using = {id(s) for s in outcome.scene.columns.specs if uses(s)}
     for p, i in outcome.new_pods:
-        if nodes[i].devices and uses_devices(p):
+        if id(p.spec) in using and nodes[i].devices:
             out.setdefault(i, []).append(p)
     return out
 
 
-def users_by_node(scene: Scene) -> Mapping[int, list[Pod]]:
-    """Return the pods that hold devices now, by node: running, terminating and reserved."""
-    return scene.once("users of devices", _users)
+def users_on(scene: Scene, node: int) -> Sequence[Pod]:
+    """Return the pods that hold devices of a node now: running, terminating and reserved."""
+    return scene.once("users of devices", _Users).on(node)
 
 
-def _users(scene: Scene) -> Mapping[int, list[Pod]]:
-    out: dict[int, list[Pod]] = {}
-    using = {k for k, s in enumerate(scene.columns.specs) if uses(s)}
-    number = scene.columns.number
-    for p, i in scene.before:
-        if number[id(p.spec)] in using and scene.nodes[i].devices:
-            out.setdefault(i, []).append(p)
-    return out
+class _Users:
+    """Pods that use devices, in the order of their nodes."""
+
+    def __init__(self, scene: Scene) -> None:
+        of = scene.columns
+        using = np.array([uses(s) for s in of.specs], dtype=np.bool_)
+        known = np.array([bool(n.devices) for n in scene.nodes], dtype=np.bool_)
+        found = np.flatnonzero(of.holding & using[of.spec])
+        found = found[known[of.node[found]]]
+        found = found[np.argsort(of.node[found], kind="stable")]
+        self._pods = scene.snapshot.pods
+        self._found = found
+        self._starts = np.searchsorted(of.node[found], np.arange(len(scene.nodes) + 1))
+        self._reserved: dict[int, list[Pod]] = {}
+        for p, i in scene.reserved:
+            if known[i] and uses_devices(p):
+                self._reserved.setdefault(i, []).append(p)
+
+    def on(self, node: int) -> Sequence[Pod]:
+        first, last = self._starts[node], self._starts[node + 1]
+        here = [self._pods[k] for k in self._found[first:last].tolist()]
+        return here + self._reserved.get(node, [])
 
 
 def leaves(outcome: Outcome, pod: Pod) -> bool:
@@ -48,25 +65,17 @@ def leaves(outcome: Outcome, pod: Pod) -> bool:
 
 def kept_on(outcome: Outcome, node: int) -> Devices:
     """Return the node's devices with all that stays."""
-    scene = outcome.scene
-    of = scene.once("devices by node", _states)
-    here = users_by_node(scene).get(node, ())
-    if node not in of:
-        of[node] = Devices.of(scene.nodes[node], here)
-    state = of[node].copy()
-    for p in here:
-        if leaves(outcome, p):
-            state.add(p, -1)
-    return state
-
-
-def _states(_: Scene) -> dict[int, Devices]:
-    """Devices of nodes with all that holds them now, as far as somebody has asked."""
-    return {}
+    kept = outcome.scene.once("devices by kind", IdleDevices).on(node)
+    for p in users_on(outcome.scene, node):
+        if not leaves(outcome, p):
+            kept.add(p)
+    return kept
 
 
 def leaving_on(outcome: Outcome, node: int) -> list[Pod]:
-    return [p for p in users_by_node(outcome.scene).get(node, ()) if leaves(outcome, p)]
+    if node not in outcome.cleared:
+        return []
+    return [p for p in users_on(outcome.scene, node) if leaves(outcome, p)]
 
 
 def found_devices(outcome: Outcome) -> DevicePlaces:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import Device, Pod
-from .device_packing import Devices, uses, uses_devices, whole_devices
+from ..models import Pod
+from .device_packing import Devices, IdleDevices, uses, uses_devices, whole_devices
 from .device_sketch import Sketch
 from .tracker import Mask, World
 
@@ -21,12 +21,7 @@ class DeviceStates:
     """
 
     def __init__(self, world: World) -> None:
-        kinds: dict[tuple[Device, ...], Devices] = {}
-        for n in world.nodes:
-            if n.devices and n.devices not in kinds:
-                kinds[n.devices] = Devices.of(n)
-                kinds[n.devices].kind = len(kinds)
-        self.idle = {i: kinds[n.devices] for i, n in enumerate(world.nodes) if n.devices}
+        self.idle = IdleDevices(world).of
         """The devices of each node that has some, without any pod; never to be changed."""
         specs = {id(p.spec): p.spec for p, _ in world.before}
         wanted = {k for k, spec in specs.items() if uses(spec)}

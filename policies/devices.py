@@ -58,13 +58,15 @@ class Devices:
             return None
         if share.by not in self.handover or share.by not in node.hands_out:
             return Reason(self.name, about, self._nobody(share.by, node))
-        able = [d for d in node.devices if share.bears(d) and fits(size_of(share, d), room_of(d))]
-        if len(able) >= share.devices:
-            return None
+        able = 0
+        for d in node.devices:
+            able += share.bears(d) and fits(size_of(share, d), room_of(d))
+            if able >= share.devices:
+                return None
         if share.memory_mib and not any(d.memory_mib for d in node.devices):
             said = "does not say how much memory its devices have (label nvidia.com/gpu.memory)"
         else:
-            said = f"{len(able)} of its devices could take the share, {share.devices} are asked for"
+            said = f"{able} of its devices could take the share, {share.devices} are asked for"
         return Reason(self.name, about, said)
 
     def _nobody(self, way: str, node: Node) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from ..models import Device, DeviceShare
 from ..models.devices import GPU
 from .device_packing import whole_devices
-from .device_places import kept_on, leaves, new_users, users_by_node
+from .device_places import kept_on, leaves, new_users, users_on
 from .device_rows import DeviceNode, milli_of, opened_on
 from .expected_mix import WHOLE, Expected, mix_of
 from .ledger import Matrix
@@ -42,7 +42,7 @@ def idle_parts(outcome: Outcome, node: int) -> list[int]:
     state = kept_on(outcome, node)
     coming = sorted(new_users(outcome).get(node, ()), key=lambda p: p.key)
     found = state.find(coming, fewest=True) or state.find(coming) or {}
-    stay = [p for p in users_by_node(outcome.scene).get(node, ()) if not leaves(outcome, p)]
+    stay = [p for p in users_on(outcome.scene, node) if not leaves(outcome, p)]
     used: dict[int, int] = {}
     for p in stay:
         if p.spec.share is not None and len(p.devices) == p.spec.share.devices:

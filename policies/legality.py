@@ -19,18 +19,21 @@ def _refused(outcome: Outcome) -> Iterable[Violation]:
     """Ask the filters about every pod that starts; pods alike on a node are asked about once."""
     scene = outcome.scene
     asked: dict[object, list[tuple[str, Reason]]] = {}
+    filters = [(rule.name, rule.refuse) for rule in scene.filters]
     for pod, i in outcome.new_pods:
         alike = (
-            i, id(pod.spec), pod.group, pod.role, pod.subgroups, pod.namespace,
-            tuple(pod.labels.items()), tuple(pod.claim_names.items()),
+            i, id(pod.spec), pod.role, pod.subgroups, pod.namespace,
+            tuple(pod.labels.items()) if pod.labels else (),
+            tuple(pod.claim_names.items()) if pod.claim_names else (),
         )  # fmt: skip
         found = asked.get(alike)
         if found is None:
             node, pods = scene.nodes[i], PodSet((pod,))
-            answers = ((rule.name, rule.refuse(pods, node)) for rule in scene.filters)
-            found = asked[alike] = [
-                (name, reason) for name, reason in answers if reason is not None
-            ]
+            found = asked[alike] = []
+            for name, refuse in filters:
+                reason = refuse(pods, node)
+                if reason is not None:
+                    found.append((name, reason))
         for name, reason in found:
             yield Violation(name, f"pod {pod.key}", f"{reason.about} {reason.message}")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,7 @@ class Outcome:
         self.kept_remaining: object | None = None
         self.kept_takers: object | None = None
         self.kept_history: object | None = None
+        self.kept_items: dict[GroupKey, Any] | None = None
         self.kept_field: object | None = None
 
     def with_bound(self, bound: Collection[PodKey]) -> "Outcome":
@@ -140,6 +141,13 @@ class Outcome:
         return tuple(
             [(p, index[p.node]) for p in found if p is not None and p.holds and p.node in index]
         )
+
+    @cached_property
+    def cleared(self) -> frozenset[int]:
+        """The nodes that somebody leaves: evicted, or terminating already."""
+        of = self.scene.columns
+        ending = of.node[of.holding & of.terminating].tolist()
+        return frozenset((*ending, *(i for _, i in self.leaving)))
 
     @cached_property
     def room(self) -> Matrix:

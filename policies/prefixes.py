@@ -14,6 +14,7 @@ from ..models import GroupKey, PodState, QueueName
 from .items import Item, items_of, leaf_key, turns_of
 from .ledger import Matrix
 from .members import Members, Standing
+from .outcome import Outcome
 from .ranks import Key, Row, Rows, ranks_of
 from .scene import Scene
 from .standing import StandingTable
@@ -143,6 +144,18 @@ def changed_by(scene: Scene, groups: AbstractSet[GroupKey]) -> AbstractSet[Group
     if turns_decide(scene):
         return {m.key for m in scene.roster.values()}
     return {*groups, *(m.key for m in scene.roster.broken)}
+
+
+def items_of_started(outcome: Outcome, table: StandingTable, group: GroupKey) -> list[Item]:
+    """Return the items of a group as a plan leaves it, evictions aside; made once for a plan."""
+    if outcome.kept_items is None:
+        outcome.kept_items = {}
+    known = outcome.kept_items
+    if group not in known:
+        new = {p.key for p in outcome.started.get(group, ())}
+        known[group] = items_after(table, outcome.scene.roster[group], new)
+    items: list[Item] = known[group]
+    return items
 
 
 def items_after(table: StandingTable, m: Members, started: AbstractSet[str]) -> list[Item]:

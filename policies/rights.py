@@ -19,6 +19,18 @@ def nothing_is_due(scene: Scene, branch: QueueName, asks: Iterable[int]) -> bool
 
     An inner queue names what a queue below it names.
     """
+    known = scene.once("nothing is due", _nothing_known)
+    case = (branch, tuple(asks))
+    if case not in known:
+        known[case] = _nothing_is_due(scene, *case)
+    return known[case]
+
+
+def _nothing_known(_: Scene) -> dict[tuple[QueueName, tuple[int, ...]], bool]:
+    return {}
+
+
+def _nothing_is_due(scene: Scene, branch: QueueName, asks: Iterable[int]) -> bool:
     limits, table = limits_of(scene), standing_of(scene)
     below = [q for q in scene.tree.queues if branch in scene.tree.path(q)]
     literal = scene.config.literal_deserved

@@ -12,7 +12,7 @@ from ..models import GroupKey, QueueName
 from .evictable import victim_priority
 from .items import Item
 from .outcome import Outcome
-from .prefixes import Prefixes, changed_by, items_after
+from .prefixes import Prefixes, changed_by, items_after, items_of_started
 from .rights import cross_branches
 from .standing import MEASURES, Measure, standing_of
 
@@ -37,8 +37,7 @@ class _Beyond:
         changed = changed_by(outcome.scene, outcome.started.keys())
         self._items: dict[GroupKey, list[Item]] = {}
         for g in changed:
-            new = {p.key for p in outcome.started.get(g, ())}
-            if items := items_after(self._table, outcome.scene.roster[g], new):
+            if items := items_of_started(outcome, self._table, g):
                 self._items[g] = items
         self._changed = changed
         self._prefixes = Prefixes(self._table, changed, self._items)
@@ -179,7 +178,9 @@ class Takers:
     def _asks_of(self, group: GroupKey) -> Asks:
         pods = self._scene.ledger.pods
         found: set[int] = set()
-        for spec, p in {id(p.spec): p for p in self._scene.roster[group].everybody}.items():
+        m = self._scene.roster[group]
+        samples = {id(p.spec): p for pods in (m.running, m.pending) for p in pods}
+        for spec, p in samples.items():
             if spec not in self._columns:
                 row = self._scene.row(p)
                 self._columns[spec] = frozenset(r for r, v in enumerate(row) if v and r != pods)
