@@ -1,5 +1,10 @@
-"""Phases: where the time of a cycle goes, by the engine without search and with it."""
+"""Phases: where the time of a cycle without search goes.
 
+``python -m benchmarks.phases NODES [WAITING]`` prints one cycle as a table: seconds of the
+processor in each phase, what is inside another phase left out of that.
+"""
+
+import sys
 import time
 
 from apportion.models import Config
@@ -19,8 +24,18 @@ def rows(short: bool, runs: int) -> list[Row]:
     return [_row(n) for n in SIZES if n <= 500 or not short]
 
 
-def _row(n: int) -> Row:
-    snapshot = large(Large(n, 2 * n))
+def table(nodes: int, waiting: int) -> list[str]:
+    """Return the phases of one cycle as lines of text, the longest first."""
+    row = _row(nodes, waiting)
+    parts: dict[str, float] = row.more["phases"]
+    out = [f"{row.nodes:,} nodes, {row.pods:,} pods, {row.waiting:,} of them waiting"]
+    out += [f"  {name:24s}{s:8.3f} s" for name, s in parts.items() if s >= 0.0005]
+    return [*out, f"  {'together':24s}{row.cpu[0]:8.3f} s"]
+
+
+def _row(n: int, waiting: int = 0) -> Row:
+    waiting = waiting or 2 * n
+    snapshot = large(Large(n, waiting))
     t = time.perf_counter()
     passed = first_fit(snapshot)
     plain = time.perf_counter() - t
@@ -31,7 +46,7 @@ def _row(n: int) -> Row:
     parts = dict(sorted(watch.seconds.items(), key=lambda of: -of[1]))
     parts["other"] = cpu - sum(parts.values())
     return Row(
-        f"{n:,} nodes", n, len(snapshot.pods), 2 * n, [took], [cpu], [plain],
+        f"{n:,} nodes", n, len(snapshot.pods), waiting, [took], [cpu], [plain],
         started=len(made.binds) + len(made.nominations), started_plain=len(passed),
         evicted=len(made.evictions), engine=made.solver.engine,
         note=", ".join(f"{k} {v:.2f}" for k, v in parts.items() if v >= 0.01),
@@ -42,3 +57,7 @@ def _row(n: int) -> Row:
 register(
     Subject("phases", "The cycle without search, by phase (seconds of one processor).", rows, True)
 )
+
+if __name__ == "__main__":
+    size = int(sys.argv[1]) if len(sys.argv) > 1 else 500
+    print("\n".join(table(size, int(sys.argv[2]) if len(sys.argv) > 2 else 2 * size)))

@@ -3,34 +3,67 @@
 Functions are wrapped where the cycle looks them up, so what is measured is the cycle itself.
 """
 
+import inspect
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from apportion.policies import order, standing
+from apportion.models import Config, snapshot
+from apportion.policies import (
+    columns,
+    fitting,
+    limits,
+    members,
+    order,
+    ranks,
+    registry,
+    scene,
+    standing,
+    takers,
+)
+from apportion.policies.api import Constraint
+from apportion.policies.goals import goals_for
 from apportion.solver import assemble, draft, entry, greedy, orderly
 
 PHASES: tuple[tuple[str, Any, str], ...] = (
+    ("pods as arrays", columns.Columns, "__init__"),
+    ("members", members.Roster, "__init__"),
+    ("ledger", scene, "ledger_of"),
+    ("limits", limits, "_limits"),
     ("could run", standing, "usable_pods"),
     ("standing", standing, "_table"),
+    ("ranks", ranks._Maker, "make"),
+    ("trackers", fitting.Field, "__init__"),
     ("draft", draft.Draft, "__init__"),
     ("greedy", entry, "rank_and_place"),
     ("victims", greedy, "hunt"),
     ("levels", entry, "levels_of"),
     ("settle", entry, "settle_greedy"),
     ("verify", entry, "verify"),
+    ("who may take", takers.Takers, "__init__"),
     ("merge", entry, "compile_board"),
     ("rows", entry, "build"),
     ("tiers", entry, "stages_of"),
     ("hint", entry, "hint_of"),
     ("search", entry, "search"),
     ("decode", entry, "decode"),
-    ("order list", orderly, "first_objection"),
+    ("order list", entry, "put_in_order"),
+    ("objections", orderly, "first_objection"),
     ("order rights", order, "objection_to"),
     ("assemble", entry, "assemble"),
+    ("devices of starts", assemble, "found_devices"),
     ("bound now", assemble, "bound_now"),
+    ("evictions", assemble, "_evictions"),
     ("reasons", assemble, "_held"),
+    ("queue rows", assemble, "_queues"),
+    ("digest", snapshot, "write"),
+    *(
+        (f"check {make().name}", make, "check")
+        for make in registry.BUILT_IN
+        if isinstance(make(), Constraint)
+    ),
+    *((f"goal {g.name}", type(g), "measure") for g in goals_for(Config())[2:]),
 )
 """Name of a phase, and the module or class with the function that it is."""
 
@@ -55,7 +88,9 @@ class Stopwatch:
             self.turn()
             self._open.append(name)
             try:
-                return function(*args, **kwargs)
+                made = function(*args, **kwargs)
+                # What a rule yields is worked out as it is read.
+                return list(made) if inspect.isgenerator(made) else made
             finally:
                 self.turn()
                 self._open.pop()

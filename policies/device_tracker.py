@@ -26,6 +26,7 @@ class DeviceStates:
         specs = {id(p.spec): p.spec for p, _ in world.before}
         wanted = {k for k, spec in specs.items() if uses(spec)}
         self._users = [of for of in world.before if id(of[0].spec) in wanted]
+        self._keys = frozenset(p.key for p, _ in self._users)
         self._full: dict[int, Devices] | None = None
         self._numbers: dict[object, int] = {}
         self._samples: list[Devices] = []
@@ -49,11 +50,13 @@ class DeviceStates:
                     states[i] = self.idle[i].copy()
                 states[i].add(p)
 
-    def missing(self, present: Sequence[tuple[Pod, int]]) -> list[tuple[Pod, int]] | None:
-        """Return who was there before and is not present; None if somebody present is new."""
+    def changes(
+        self, present: Sequence[tuple[Pod, int]]
+    ) -> tuple[list[tuple[Pod, int]], list[tuple[Pod, int]]]:
+        """Return who was there before and is not present, and who is present and was not there."""
         here = {p.key for p, _ in present}
-        gone = [of for of in self._users if of[0].key not in here]
-        return gone if len(present) + len(gone) == len(self._users) else None
+        left = [of for of in self._users if of[0].key not in here]
+        return left, [of for of in present if of[0].key not in self._keys]
 
     def number(self, state: Devices) -> int:
         """Return the state's number; equal ones hold the same."""
@@ -115,11 +118,13 @@ class DeviceTracker:
         """Nodes whose states have to be numbered."""
         if self._idle:
             present = world.present_with(uses)
-            missing = self._known.missing(present)
-            if missing is not None and 2 * len(missing) < len(present):
+            left, come = self._known.changes(present)
+            if 2 * (len(left) + len(come)) < len(present):
                 self._of = dict(self._known.full)
-                for p, i in missing:
+                for p, i in left:
                     self.add(p, i, -1)
+                for p, i in come:
+                    self.add(p, i)
             else:
                 self._known.put(self._of, present)
                 self._owned = set(self._of)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +48,6 @@ class Outcome:
         self.kept_remaining: object | None = None
         self.kept_takers: object | None = None
         self.kept_history: object | None = None
-        self.kept_items: dict[GroupKey, Any] | None = None
         self.kept_field: object | None = None
 
     def with_bound(self, bound: Collection[PodKey]) -> "Outcome":

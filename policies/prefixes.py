@@ -147,15 +147,26 @@ def changed_by(scene: Scene, groups: AbstractSet[GroupKey]) -> AbstractSet[Group
 
 
 def items_of_started(outcome: Outcome, table: StandingTable, group: GroupKey) -> list[Item]:
-    """Return the items of a group as a plan leaves it, evictions aside; made once for a plan."""
-    if outcome.kept_items is None:
-        outcome.kept_items = {}
-    known = outcome.kept_items
-    if group not in known:
-        new = {p.key for p in outcome.started.get(group, ())}
-        known[group] = items_after(table, outcome.scene.roster[group], new)
-    items: list[Item] = known[group]
-    return items
+    """Return the items of a group as a plan leaves it, evictions aside.
+
+    Plans that start the same of a group share them.
+    """
+    pods = outcome.started.get(group, ())
+    known = outcome.scene.once("items of what starts", _no_items)
+    case = (group, tuple(map(id, pods)))
+    if case not in known:
+        if len(known) > MOST_KEPT:
+            known.clear()
+        new = {p.key for p in pods}
+        known[case] = items_after(table, outcome.scene.roster[group], new)
+    return known[case]
+
+
+MOST_KEPT = 100_000
+
+
+def _no_items(_: Scene) -> dict[tuple[GroupKey, tuple[int, ...]], list[Item]]:
+    return {}
 
 
 def items_after(table: StandingTable, m: Members, started: AbstractSet[str]) -> list[Item]:

@@ -14,6 +14,7 @@ from .items import Item
 from .outcome import Outcome
 from .prefixes import Prefixes, changed_by, items_after, items_of_started
 from .rights import cross_branches
+from .scene import Scene
 from .standing import MEASURES, Measure, standing_of
 
 Asks = tuple[int, ...]
@@ -88,6 +89,35 @@ class _Beyond:
         return self._known[case]
 
 
+class _Claimants:
+    """The kinds of groups that may preempt, looked up once for a scene."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._columns: dict[int, frozenset[int]] = {}
+        self._kinds: dict[GroupKey, _Kind | None] = {}
+
+    def kind_of(self, group: GroupKey) -> _Kind | None:
+        """Return the kind of a group; None if it may not preempt."""
+        if group not in self._kinds:
+            g = self._scene.roster[group].group
+            able = g.may_preempt
+            self._kinds[group] = (g.queue, g.priority, self._asks_of(group)) if able else None
+        return self._kinds[group]
+
+    def _asks_of(self, group: GroupKey) -> Asks:
+        pods = self._scene.ledger.pods
+        found: set[int] = set()
+        m = self._scene.roster[group]
+        samples = {id(p.spec): p for pods in (m.running, m.pending) for p in pods}
+        for spec, p in samples.items():
+            if spec not in self._columns:
+                row = self._scene.row(p)
+                self._columns[spec] = frozenset(r for r, v in enumerate(row) if v and r != pods)
+            found |= self._columns[spec]
+        return tuple(sorted(found))
+
+
 class Takers:
     """Who may take what a plan evicts."""
 
@@ -95,13 +125,9 @@ class Takers:
         self._outcome = outcome
         self._scene = outcome.scene
         self._standing = standing_of(outcome.scene)
-        self._beyond = _Beyond(outcome)
-        self._columns: dict[int, frozenset[int]] = {}
-        roster = self._scene.roster
+        known = self._scene.once("claimants", _Claimants)
         self.kinds: dict[GroupKey, _Kind] = {
-            g: (roster[g].group.queue, roster[g].group.priority, self._asks_of(g))
-            for g in outcome.started
-            if roster[g].group.may_preempt
+            g: kind for g in outcome.started if (kind := known.kind_of(g)) is not None
         }
         """The kind of each group that starts and may preempt."""
         self._by_kind: dict[_Kind, list[GroupKey]] = {}
@@ -175,17 +201,9 @@ class Takers:
             self._victims[victim] = (m.group.queue, victim_priority(m))
         return self._victims[victim]
 
-    def _asks_of(self, group: GroupKey) -> Asks:
-        pods = self._scene.ledger.pods
-        found: set[int] = set()
-        m = self._scene.roster[group]
-        samples = {id(p.spec): p for pods in (m.running, m.pending) for p in pods}
-        for spec, p in samples.items():
-            if spec not in self._columns:
-                row = self._scene.row(p)
-                self._columns[spec] = frozenset(r for r, v in enumerate(row) if v and r != pods)
-            found |= self._columns[spec]
-        return tuple(sorted(found))
+    @cached_property
+    def _beyond(self) -> _Beyond:
+        return _Beyond(self._outcome)
 
     def _ways_into(self, queue: QueueName, victim: QueueName, asks: Asks) -> _Ways:
         case = (queue, victim, asks)

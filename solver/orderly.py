@@ -13,6 +13,8 @@ TRIALS = 3000
 """Trials of one round on a small cluster; on larger ones a trial is longer, and there are fewer."""
 SMALL = 200
 """Pods up to which a cluster counts as small."""
+FIRST_STEP_US, STEP_US = 50, 10
+"""What the first step between two looks at the clock takes for each pod, and a later one."""
 
 
 @dataclass(frozen=True)
@@ -26,14 +28,19 @@ class Ordered:
 
 def put_in_order(outcome: Outcome, clock: Clock) -> Ordered:
     """Follow objections while there are any and patience lasts; every step is a legal plan."""
+    pods = len(outcome.scene.snapshot.pods)
+    step_s = iter((FIRST_STEP_US * pods / 1e6,))
 
     def late() -> bool:
+        # A step that is begun is gone through: it has to fit into the time that is left.
         left = clock.left()
-        return left is not None and left <= 0
+        return left is not None and left <= next(step_s, STEP_US * pods / 1e6)
 
+    if late():
+        return Ordered(outcome, (), False)
     followed: list[Objection] = []
     seen = {_key(outcome)}
-    trials = TRIALS * SMALL // max(SMALL, len(outcome.scene.snapshot.pods))
+    trials = TRIALS * SMALL // max(SMALL, pods)
     left = 3 * trials
     for _ in range(ROUNDS):
         patience = Patience(min(trials, left), late)
