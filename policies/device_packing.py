@@ -158,7 +158,29 @@ class Devices:
             else:
                 items.append(p.spec.share)
                 where.append(k)
+        if len(items) == 1 and items[0].devices == 1:
+            at = self._find_one(items[0], whole)
+            return None if at is None else {where[0]: (at,)}
         return _Search(self, items, whole, steps).run(where, fewest)
+
+    def _find_one(self, share: DeviceShare, whole: int) -> int | None:
+        """Return the device that the search finds for a single share beside whole devices."""
+        bears, sizes = self.seen(share)
+        there = opened = 0
+        best: tuple[bool, Room, int] | None = None
+        for i, d in enumerate(self.node.devices):
+            used, room = self.shares[i] > 0, self.room[i]
+            if used and self.taken[i]:
+                return None
+            there += d.healthy
+            opened += used and d.healthy
+            if bears[i] and d.healthy and not self.taken[i] and fits(sizes[i], room):
+                spot = (not used, room, i)
+                best = spot if best is None or spot < best else best
+        most = there - whole
+        if best is None or opened > most or (best[0] and opened >= most):
+            return None
+        return best[2]
 
     def holds(self, more: Sequence[Pod] = ()) -> bool:
         """Say whether all floating shares and more pods have devices."""

@@ -34,11 +34,12 @@ def weights_of(scene: Scene, levels: Levels, tier: Tier) -> Mapping[Level, int]:
     if not order:
         return {}
     reach = dict.fromkeys(order, 0)
-    for m in scene.roster.values():
-        minimum, elastic = levels.minimum.get(m.key), levels.elastic.get(m.key)
-        if minimum is not None and minimum.level in reach:
+    for minimum in levels.minimum.values() if order else ():
+        if minimum.level in reach:
             reach[minimum.level] += minimum.value
-        if elastic is not None and elastic.level in reach:
+    for key, elastic in levels.elastic.items() if order else ():
+        if elastic.level in reach:
+            m = scene.roster[key]
             reach[elastic.level] += elastic.value * max(0, len(m.pending) - missing_of(m))
     weights: dict[Level, int] = {}
     weight = 1

@@ -187,6 +187,16 @@ def _kinds(pods: Iterable[Pod]) -> frozenset[tuple[_Kind, int]]:
     return frozenset(Counter(map(_kind, pods)).items())
 
 
+_LISTED = (
+    PodState.RUNNING,
+    PodState.PENDING,
+    PodState.GATED,
+    PodState.TERMINATING,
+    PodState.SUCCEEDED,
+)
+"""The states of members that are told apart, in the order of the fields."""
+
+
 def _settle(m: Members) -> None:
     """Set what is asked of every group and follows from numbers alone, where roles do not count."""
     need = max(0, m.group.minimum - len(m.succeeded))
@@ -206,23 +216,17 @@ class Roster:
             if p.group is not None:
                 by_state[p.state._value_].setdefault(p.group, []).append(p)
 
-        def in_order(state: PodState, key: GroupKey) -> tuple[Pod, ...]:
-            pods = by_state[state.value].get(key)
-            return () if pods is None else ranked(pods, promised)
-
+        lists = [
+            {g: ranked(pods, promised) for g, pods in by_state[state.value].items()}
+            for state in _LISTED
+        ]
         self._of: dict[GroupKey, Members] = {}
         for g in snapshot.groups:
-            m = Members(
-                g,
-                in_order(PodState.RUNNING, g.key),
-                in_order(PodState.PENDING, g.key),
-                in_order(PodState.GATED, g.key),
-                in_order(PodState.TERMINATING, g.key),
-                in_order(PodState.SUCCEEDED, g.key),
-            )
+            key = g.key
+            m = Members(g, *(of.get(key, ()) for of in lists))
             if not g.role_minimum:
                 _settle(m)
-            self._of[g.key] = m
+            self._of[key] = m
 
     @cached_property
     def broken(self) -> tuple[Members, ...]:

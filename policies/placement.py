@@ -30,7 +30,11 @@ Sense = Literal["max", "min"]
 
 def age_ranks(scene: Scene) -> Mapping[GroupKey, int]:
     """Return a group's place by age among all that wait, the oldest 0."""
-    waiting = [m for m in scene.roster.values() if m.first]
+    return scene.once("age ranks", _age_ranks)
+
+
+def _age_ranks(scene: Scene) -> Mapping[GroupKey, int]:
+    waiting = [m for m in scene.roster.values() if m.pending and m.first]
     waiting.sort(key=lambda m: (m.group.created_s, m.key))
     return {m.key: i for i, m in enumerate(waiting)}
 
@@ -131,6 +135,8 @@ class Waiting:
 
     def measure(self, outcome: Outcome) -> int:
         scene = outcome.scene
+        if not scene.columns.terminating.any():
+            return 0
         use: dict[int, Matrix] = {}
         for p, i in outcome.new_pods:
             use[i] = use[i] + scene.row(p) if i in use else scene.row(p)
@@ -167,7 +173,7 @@ class Binpack:
         return out
 
     def measure(self, outcome: Outcome) -> int:
-        busy = {i for _, i in outcome.scene.world().present}
+        busy = {i for _, i in outcome.scene.staying}
         return len({i for _, i in outcome.new_pods} - busy)
 
 

@@ -31,6 +31,9 @@ def soft_kinds(pod: Pod) -> list[Kind]:
 
 def spread_weight(outcome: Outcome) -> int:
     """Return what soft spread costs in a plan."""
+    specs = outcome.scene.columns.specs
+    if all(c.hard for spec in specs for c in spec.spread):
+        return 0
     nodes = outcome.scene.nodes
     taken: dict[Kind, tuple[Pod, set[str]]] = {}
     lacking = 0

@@ -54,6 +54,13 @@ def standing_wish(pod: Pod, node: Node, present: Iterable[tuple[Pod, Node]]) -> 
     return value
 
 
+def _is_wished_by_itself(node: Node) -> bool:
+    """Say whether the node is more or less wished for by pods that say nothing of it."""
+    return any(t.effect == SOFT for t in node.taints) or (
+        node.numa is not None and node.numa.policy != "none"
+    )
+
+
 def _wishing(pods: Iterable[tuple[Pod, int]]) -> list[tuple[Pod, int]]:
     return [(p, i) for p, i in pods if p.spec.preferred_affinity or p.spec.preferred_anti_affinity]
 
@@ -115,12 +122,15 @@ class Wishes:
     def measure(self, outcome: Outcome) -> int:
         scene = outcome.scene
         nodes = scene.nodes
-        world = scene.world()
-        wishing = _wishing(world.present)
+        plain = not any(map(_is_wished_by_itself, nodes))
+        near = scene.asks("preferred_affinity") or scene.asks("preferred_anti_affinity")
+        wishing = _wishing(scene.staying) if near else []
         total = 0
         for p, i in outcome.new_pods:
-            total += node_wish(p, nodes[i])
+            if not plain or p.spec.preferred_nodes:
+                total += node_wish(p, nodes[i])
             asks = p.spec.preferred_affinity or p.spec.preferred_anti_affinity
-            relevant = world.present if asks else wishing
-            total += standing_wish(p, nodes[i], ((q, nodes[j]) for q, j in relevant))
+            relevant = scene.staying if asks else wishing
+            if relevant:
+                total += standing_wish(p, nodes[i], ((q, nodes[j]) for q, j in relevant))
         return total - spread_weight(outcome)

@@ -32,6 +32,20 @@ from properties.renaming import shuffled
 SEEDS = range(25)
 
 
+@pytest.mark.parametrize("labels", [{}, {"spec": "x"}, {"a": '"spec":{}'}])
+def test_labels_that_look_like_a_spec_are_written_as_they_are(labels: dict[str, str]) -> None:
+    specs = (PodSpec(Amounts({"cpu": 1000})), PodSpec())
+    pods = [
+        Pod("x", f"p{i}", specs[i % 2], PodState.PENDING, GroupKey("x/g"), labels=labels)
+        for i in range(3)
+    ]
+    queue = QueueName("q")
+    made = snapshot_of(pods=pods, groups=[Group("x", "g", queue)], queues=[Queue(queue)])
+
+    assert [p["spec"] for p in json.loads(write(made))["pods"]] == [0, 1, 0]
+    assert read(write(made)) == made
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_is_written_reads_back(seed: int) -> None:
     for made in (world(seed, "small"), cluster(seed)):
