@@ -89,6 +89,8 @@ class AttachLimits:
         return _Attached(world)
 
     def check(self, outcome: Outcome) -> Iterable[Violation]:
+        if not outcome.scene.asks("volumes"):
+            return
         nodes = outcome.scene.nodes
         touched: dict[int, set[str]] = {}
         for p, i in outcome.new_pods:

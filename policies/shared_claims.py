@@ -90,6 +90,8 @@ class SharedClaims:
         return _Users(world)
 
     def check(self, outcome: Outcome) -> Iterable[Violation]:
+        if not outcome.scene.asks("volumes"):
+            return
         nodes = outcome.scene.nodes
         users: dict[str, list[tuple[Pod, int]]] = {}
         for p, i in outcome.standing_pods:
