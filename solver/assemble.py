@@ -76,7 +76,7 @@ def assemble(scene: Scene, answer: "Answer", clock: "Clock") -> Plan:
         nominations=tuple(sorted(nominations)),
         admissions=tuple(let_in),
         allocations=tuple(sorted(allocations_of(outcome))),
-        held=tuple(_held(outcome, refused)),
+        held=tuple(_held(outcome, refused, answer.nothing_helps)),
         geometries=tuple(new_geometries(outcome)),
         rejected=scene.snapshot.rejected,
         warnings=(*scene.snapshot.warnings, *limits_of(scene).warnings),
@@ -129,17 +129,32 @@ def _why(outcome: Outcome, key: GroupKey, mine: tuple[GroupKey, ...], up: bool) 
     return f"is beyond what queue {m.group.queue} is entitled to"
 
 
-def _held(outcome: Outcome, refused: Mapping[GroupKey, tuple[Reason, ...]]) -> list[Held]:
+def _held(
+    outcome: Outcome, refused: Mapping[GroupKey, tuple[Reason, ...]], nothing_helps: bool
+) -> list[Held]:
     scene = outcome.scene
+    could_run = standing_of(scene).could_run
+    of = scene.columns
+    proven = nothing_helps and bool((of.running & of.ours).any())
     out: list[Held] = []
     for m in scene.roster.values():
         waiting = [p for p in (*m.pending, *m.gated) if p.key not in outcome.places]
         if waiting and not _only_gated_extra(waiting, outcome, m.key):
             keys = tuple(sorted(p.key for p in waiting))
-            out.append(Held(m.key, keys, tuple(reasons_for(outcome, m.key))))
+            reasons = tuple(reasons_for(outcome, m.key))
+            if proven and could_run[m.key]:
+                reasons = (*reasons, _no_victims(m.key))
+            out.append(Held(m.key, keys, reasons))
         elif m.key in refused:
             out.append(Held(m.key, (), refused[m.key]))
     return out
+
+
+def _no_victims(key: GroupKey) -> Reason:
+    return Reason(
+        "preemption", f"group {key}",
+        "cannot run: proven that no set of running pods that may be evicted makes room for it",
+    )  # fmt: skip
 
 
 def _only_gated_extra(waiting: Collection[Pod], outcome: Outcome, key: GroupKey) -> bool:

@@ -9,7 +9,7 @@ from ..models import GroupKey
 from ..policies.eviction_cost import ByPriority, victims_of
 from ..policies.fairness import Work, missing_of, weights_of
 from ..policies.goals import EVICTION_COSTS
-from ..policies.levels import Level, Levels, Tier
+from ..policies.levels import TIERS, Level, Levels, Tier
 from ..policies.outcome import Outcome
 from ..policies.scene import Scene
 from .bounding.bounds import Reached, work_bounds
@@ -40,6 +40,12 @@ def certified(outcome: Outcome, tiers: Sequence[TierResult]) -> list[TierResult]
             known = 0
         out.append(TierResult(t.goal, t.value, known))
     return out
+
+
+def nothing_starts(outcome: Outcome) -> bool:
+    """Say whether it is proven that no plan starts anything, whoever is evicted."""
+    tiers = [TierResult(Work(t), 0, None) for t in TIERS]
+    return all(t.bound == 0 for t in certified(outcome, tiers))
 
 
 def counted(scene: Scene, levels: Levels, goal: Work) -> int:

@@ -14,7 +14,7 @@ from ..policies.outcome import Outcome
 from ..policies.registry import rules_for
 from ..policies.scene import Scene
 from .assemble import assemble
-from .certificate import certified
+from .certificate import certified, nothing_starts
 from .compile import Compiled, compile_board
 from .decode import Decision, decode
 from .greedy import Ranking, rank_and_place
@@ -36,6 +36,8 @@ class Answer:
     decision: Decision
     tiers: list[TierResult]
     solver: SolverRow
+    nothing_helps: bool = False
+    """Proven: whoever is evicted, nothing that waits can start."""
 
 
 def outcome_of(scene: Scene, decision: Decision, levels: Levels | None = None) -> Outcome:
@@ -104,6 +106,8 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
         return _greedy_answer(base, goals, config, clock, "asked for")
     if clock.is_out():
         return _greedy_answer(base, goals, config, clock, "out of time")
+    if not greedy.places and not greedy.evicted and nothing_starts(base):
+        return _empty_answer(base, goals, config, clock)
     compiled = compile_board(scene, levels)
     board = build(scene, compiled, levels)
     if clock.is_out():
@@ -129,6 +133,20 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
     tiers = tier_results(goals, ordered.outcome, outcome, board, stages, found)
     row = _row(found, compiled, config, ordered)
     return Answer(decision_of(ordered.outcome), tiers, row)
+
+
+def _empty_answer(outcome: Outcome, goals: Sequence[Any], config: Config, clock: Clock) -> Answer:
+    """Answer that nothing starts, where that is proven: there is no other plan."""
+    ordered = put_in_order(outcome, clock)
+    tiers = [TierResult(g, v, v) for g in goals for v in [g.measure(ordered.outcome)]]
+    row = SolverRow(
+        engine="exact",
+        status="optimal",
+        order_proven=ordered.proven,
+        exchanges=len(ordered.exchanges),
+        seed=config.seed,
+    )
+    return Answer(decision_of(ordered.outcome), tiers, row, nothing_helps=True)
 
 
 def decision_of(outcome: Outcome) -> Decision:

@@ -7,6 +7,8 @@ from apportion.policies.levels import TIERS
 from apportion.solver.entry import plan
 from oracle.build import Members, node, queue, snapshot
 
+from .children import InProcess
+
 GREEDY = Config(engine="greedy", deterministic=True)
 
 
@@ -43,3 +45,28 @@ def test_what_could_never_run_counts_for_nothing(waiting: int) -> None:
 
     assert made.solver.gap == 0
     assert [h.group for h in made.held] == ["x/huge"]
+
+
+def test_that_no_victims_help_is_proven_without_a_search() -> None:
+    """What is due stays; a gang of another queue is told that nobody's leaving would help it."""
+    process = InProcess()
+    made = plan(
+        snapshot(
+            node("n1", 4), node("n2", 4), queue("old", due=8), queue("new", due=0),
+            *(Members(f"old{i}", "old", on=[f"n{1 + i % 2}"]) for i in range(8)),
+            Members("gang", "new", 4, waiting=2, minimum=2, priority=9),
+        ),
+        Config(deterministic=True),
+        process=process,
+    )  # fmt: skip
+
+    assert process.asked == []
+    assert (made.solver.engine, made.solver.status, made.solver.gap) == ("exact", "optimal", 0)
+    assert [r.rule for r in made.held[0].reasons] == ["capacity", "preemption"]
+    assert "no set of running pods" in made.held[0].reasons[1].message
+
+
+def test_group_that_fits_nowhere_is_told_of_no_victims_where_nobody_runs() -> None:
+    made = plan(snapshot(node("n1", 1), queue("q"), Members("big", "q", 2, waiting=1)))
+
+    assert [r.rule for r in made.held[0].reasons] == ["capacity"]
