@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import combinations
-from typing import Protocol
 
 from ..models import Device, DeviceShare, Node, Pod, PodSpec
 from ..models.devices import GPU, WHOLE_PPM
@@ -63,13 +62,6 @@ def uses_devices(pod: Pod) -> bool:
 def uses(spec: PodSpec) -> bool:
     """Say whether pods of the spec use devices: shares of them, or whole ones."""
     return spec.share is not None or spec.requests[GPU] >= 1000
-
-
-class HasNodes(Protocol):
-    """A scene or a world."""
-
-    @property
-    def nodes(self) -> Sequence[Node]: ...
 
 
 @dataclass(slots=True)
@@ -250,8 +242,8 @@ class Devices:
 class IdleDevices:
     """The devices of nodes without any pod; nodes with equal devices know the same of shares."""
 
-    def __init__(self, where: HasNodes) -> None:
-        self._nodes = where.nodes
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._nodes = nodes
         self._kinds: dict[object, Devices] = {}
         self.of: dict[int, Devices] = {}
         """By node, of those that have some; never to be changed."""

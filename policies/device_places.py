@@ -65,11 +65,15 @@ def leaves(outcome: Outcome, pod: Pod) -> bool:
 
 def kept_on(outcome: Outcome, node: int) -> Devices:
     """Return the node's devices with all that stays."""
-    kept = outcome.scene.once("devices by kind", IdleDevices).on(node)
+    kept = outcome.scene.once("devices by kind", _idle).on(node)
     for p in users_on(outcome.scene, node):
         if not leaves(outcome, p):
             kept.add(p)
     return kept
+
+
+def _idle(scene: Scene) -> IdleDevices:
+    return IdleDevices(scene.nodes)
 
 
 def leaving_on(outcome: Outcome, node: int) -> list[Pod]:

@@ -21,7 +21,7 @@ class DeviceStates:
     """
 
     def __init__(self, world: World) -> None:
-        self.idle = IdleDevices(world).of
+        self.idle = IdleDevices(world.nodes).of
         """The devices of each node that has some, without any pod; never to be changed."""
         specs = {id(p.spec): p.spec for p, _ in world.before}
         wanted = {k for k, spec in specs.items() if uses(spec)}

@@ -37,14 +37,15 @@ def ranked(pods: Sequence[Pod], promised: Collection[PodKey] = ()) -> tuple[Pod,
         return tuple(pods)
     stems = {p.name.rstrip(_NUMERALS) for p in pods}
     (stem, *others) = stems
+    start = len(stem)
+
+    def by_number(p: Pod) -> tuple[object, ...]:
+        return (-p.task_priority, p.created_s, int(p.name[start:] or -1), p.key)
+
+    # Where names differ by the number at their end alone, it is the same order, found sooner.
     key: Callable[[Pod], tuple[object, ...]] = rank
     if not others and stem.isascii():
-        # The names differ by the number at their end alone: the same order, found sooner.
-        start = len(stem)
-
-        def key(p: Pod) -> tuple[object, ...]:
-            return (-p.task_priority, p.created_s, int(p.name[start:] or -1), p.key)
-
+        key = by_number
     ordered = sorted(pods, key=key)
     if promised:
         ordered.sort(key=lambda p: p.key not in promised)
