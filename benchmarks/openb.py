@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from msgspec.structs import replace as changed
 
-from apportion.adapters.openb import MODEL, read_openb
+from apportion.adapters.openb import MODEL, POD_COLUMNS, read_openb
 from apportion.models import (
     Config,
     GroupKey,
@@ -355,6 +355,19 @@ def compare(trace: Trace, args: argparse.Namespace) -> bool:
     return sound
 
 
+def written(trace: Trace, file: str) -> None:
+    """Write the arrivals up to 100 % as a list of its own, in their order; times are places."""
+    arrivals = trace.until(100)
+    with open(file, "w", encoding="utf-8", newline="") as f:
+        out = csv.writer(f)
+        out.writerow([*POD_COLUMNS, "gpu_spec", "creation_time"])
+        for i, pod in enumerate(arrivals):
+            cpu, mib, gpus, milli, models = trace.specs[pod]
+            name = f"arrival-{i:06d}"
+            out.writerow([name, cpu, mib, gpus, milli, "|".join(models), i])
+    print(f"{file}: {len(arrivals)} pods")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(
@@ -377,11 +390,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     )  # fmt: skip
     parser.add_argument("--seconds", type=float, default=90.0, help="for each packing")
     parser.add_argument("--workers", type=int, default=8)
+    parser.add_argument(
+        "--write", metavar="FILE",
+        help="write the offline arrivals as a pod list for `apportion plan --trace openb`, and end",
+    )  # fmt: skip
     args = parser.parse_args(argv)
     for file in (args.nodes, args.pods, args.arrivals, args.ranks):
         if file and not os.path.isfile(file):
             print(f"no file {file}: give your own copy of the list; nothing was run")
             return 2
+    if args.write:
+        written(trace_of(args), args.write)
+        return 0
     print(f"cores {os.cpu_count()}, load {os.getloadavg()[0]:.1f}, seed {args.seed}")
     return 0 if compare(trace_of(args), args) else 1
 

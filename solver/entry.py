@@ -24,6 +24,7 @@ from .leveling import levels_of
 from .linear import satisfies
 from .orderly import Ordered, put_in_order
 from .process import SolverProcess
+from .repack import repacked
 from .rows import TierResult, tier_results, vector_of
 from .search import Clock, Found, search
 from .stages import stages_of
@@ -101,6 +102,7 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
     levels = levels_of(scene, ranking)
     goals = goals_for(config, scene.rules)
     greedy = settle_greedy(scene, ranking, levels)
+    greedy = repacked(scene, levels, goals, greedy, process, clock)
     base = outcome_of(scene, greedy, levels)
     if config.engine == "greedy":
         return _greedy_answer(base, goals, config, clock, "asked for")

@@ -188,7 +188,7 @@ def whole_numbers(
     yard: Yard,
     process: SolverProcess,
     percent: int,
-    limit_s: float,
+    limit_s: float | None,
     parameters: Mapping[str, Any],
 ) -> Whole | None:
     """Solve the LP, keep the columns that it could use, and find whole numbers on these."""

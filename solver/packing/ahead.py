@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..process import SolverProcess
+from .displace import displace
 from .fill import fill, order_of, trade
 from .pack import pack
 from .yard import Ints, Kinds, Packing, Place, Yard
@@ -60,11 +61,11 @@ def admit(packing: Packing) -> None:
     _kept_places(packing, n)
     fill(packing, n)
     _alike(packing, n)
-    _displace(packing, n)
+    displace(packing, n)
     for _ in range(8):
         if not trade(packing, n):
             break
-        _displace(packing, n)
+        displace(packing, n)
     fill(packing)
     while trade(packing):
         fill(packing)
@@ -104,73 +105,6 @@ def _alike(packing: Packing, n: int) -> None:
                     break
                 v = int(ok[np.argmin(packing.free[ok, 0])])
                 _step_in(packing, v, kind, g)
-
-
-def _displace(packing: Packing, n: int) -> None:
-    """Let pods go where they displace the fewest parts of guests."""
-    k = packing.yard.kinds
-    guests = packing.count[:, n:]
-    bare = packing.free + guests @ k.rows[n:]
-    idle = packing.left.copy()
-    for v in np.flatnonzero(guests.any(axis=1)).tolist():
-        for q, devices in packing.at[v]:
-            if q >= n:
-                idle[v, list(devices)] += k.parts[q]
-    scale = np.maximum(packing.yard.free.max(axis=0), 1)
-    for kind in order_of(packing, n):
-        while packing.waiting[kind] > 0:
-            v, devices = _cheapest(packing, kind, bare, idle, scale)
-            if v < 0:
-                break
-            _clear(packing, v, kind, devices, n)
-            packing.put(v, kind, devices)
-            bare[v] -= k.rows[kind]
-            idle[v, list(devices)] -= k.parts[kind]
-
-
-def _cheapest(
-    packing: Packing, kind: int, bare: Ints, idle: Ints, scale: Ints
-) -> tuple[int, tuple[int, ...]]:
-    """Return where the kind displaces least, with the devices; (-1, ()) where it fits nowhere."""
-    k, unit = packing.yard.kinds, packing.yard.unit
-    number, parts = int(k.devices[kind]), int(k.parts[kind])
-    able = idle >= parts
-    ok = k.may[kind] & (bare >= k.rows[kind]).all(axis=1)
-    lack = np.maximum(0, k.rows[kind] - packing.free)
-    # A whole node's room weighs as much as a device for each that it has.
-    cost = (lack / scale).max(axis=1) * unit * 8
-    if not number:
-        cost = cost + (packing.left > 0).sum(axis=1) / 100
-        return (int(np.where(ok, cost, np.inf).argmin()) if ok.any() else -1), ()
-    ok &= able.sum(axis=1) >= number
-    if not ok.any():
-        return -1, ()
-    loss = np.where(able, np.maximum(0, parts - packing.left), 1 << 40)
-    loss = loss * 4096 + np.where(able, np.maximum(0, packing.left - parts), 0)
-    first = np.argsort(loss, axis=1, kind="stable")[:, :number]
-    cost = cost + np.take_along_axis(loss, first, axis=1).sum(axis=1) / 4096
-    v = int(np.where(ok, cost, np.inf).argmin())
-    return v, tuple(int(d) for d in first[v])
-
-
-def _clear(packing: Packing, v: int, kind: int, devices: tuple[int, ...], n: int) -> None:
-    """Send guests off the devices, then off the node, until the kind fits; least worth first."""
-    k = packing.yard.kinds
-
-    def guests(on: int | None) -> list[tuple[int, tuple[int, ...]]]:
-        mine = [(q, d) for q, d in packing.at[v] if q >= n and (on is None or on in d)]
-        return sorted(mine, key=lambda g: (int(k.worth[g[0]]), -int(k.rows[g[0]][0])))
-
-    for d in devices:
-        while packing.left[v, d] < k.parts[kind]:
-            lack = k.parts[kind] - packing.left[v, d]
-            here = guests(d)
-            enough = [g for g in here if k.parts[g[0]] >= lack]
-            packing.take(v, *(enough or here)[0])
-    while (packing.free[v] < k.rows[kind]).any():
-        short = int(np.argmax(k.rows[kind] - packing.free[v]))
-        useful = [g for g in guests(None) if k.rows[g[0]][short] > 0]
-        packing.take(v, *useful[0])
 
 
 def rehearse(

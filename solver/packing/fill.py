@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .yard import Flags, Ints, Packing
+from .yard import Flags, Ints, Packing, Place
 
 
 def order_of(packing: Packing, first: int | None = None) -> list[int]:
@@ -19,29 +19,35 @@ def order_of(packing: Packing, first: int | None = None) -> list[int]:
 
 def fill(packing: Packing, first: int | None = None) -> int:
     """Put whatever fits where the least is left over; return how many were put."""
-    k, put = packing.yard.kinds, 0
-    scale = np.maximum(packing.yard.free.max(axis=0), 1)
+    put = 0
     for kind in order_of(packing, first):
-        n, parts = int(k.devices[kind]), int(k.parts[kind])
-        while packing.waiting[kind] > 0:
-            ok = packing.fits(kind)
-            if not ok.any():
-                break
-            rest = ((packing.free - k.rows[kind]) / scale).min(axis=1)
-            if not n:
-                # Nodes whose devices are all in use have no better use for their room.
-                score = rest + (packing.left > 0).sum(axis=1)
-            elif parts < packing.yard.unit:
-                tight = np.where(packing.left >= parts, packing.left, 10 * packing.yard.unit)
-                score = tight.min(axis=1) + rest
-            else:
-                score = rest
-            v = int(np.where(ok, score, np.inf).argmin())
-            devices = packing.devices_for(v, kind)
-            assert devices is not None
-            packing.put(v, kind, devices)
+        while packing.waiting[kind] > 0 and put_one(packing, kind) is not None:
             put += 1
     return put
+
+
+def put_one(packing: Packing, kind: int) -> Place | None:
+    """Put one more pod of the kind where the least is left over; None where it fits nowhere."""
+    k = packing.yard.kinds
+    n, parts = int(k.devices[kind]), int(k.parts[kind])
+    ok = packing.fits(kind)
+    if not ok.any():
+        return None
+    scale = np.maximum(packing.yard.free.max(axis=0), 1)
+    rest = ((packing.free - k.rows[kind]) / scale).min(axis=1)
+    if not n:
+        # Nodes whose devices are all in use have no better use for their room.
+        score = rest + (packing.left > 0).sum(axis=1)
+    elif parts < packing.yard.unit:
+        tight = np.where(packing.left >= parts, packing.left, 10 * packing.yard.unit)
+        score = tight.min(axis=1) + rest
+    else:
+        score = rest
+    v = int(np.where(ok, score, np.inf).argmin())
+    devices = packing.devices_for(v, kind)
+    assert devices is not None
+    packing.put(v, kind, devices)
+    return v, kind, devices
 
 
 def trade(packing: Packing, first: int | None = None) -> int:
