@@ -4,6 +4,10 @@ from .value import Value
 
 GPU = "nvidia.com/gpu"
 """The resource whose devices can be shared."""
+SHARED_GPU = "nvidia.com/gpu.shared"
+"""Replicas of GPUs, where their plug-in gives them a name of their own."""
+WHOLE_GPU = "nvidia.com/gpu (whole)"
+"""Beside parts that are charged as GPUs: those that are whole; no queue is charged for it."""
 WHOLE_PPM = 1_000_000
 
 

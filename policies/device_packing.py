@@ -10,7 +10,8 @@ from functools import cached_property, lru_cache
 from itertools import combinations
 
 from ..models import Device, DeviceShare, Node, Pod, PodSpec
-from ..models.devices import GPU, WHOLE_PPM
+from ..models.devices import GPU, SHARED_GPU, WHOLE_GPU, WHOLE_PPM
+from ..models.mig import PREFIX
 
 STEPS = 20_000
 """Places tried before a search gives up; what it did not find then counts as not there."""
@@ -52,7 +53,11 @@ def less(room: Room, size: Room) -> Room:
 
 def whole_devices(pod: Pod) -> int:
     """Return how many whole devices the pod asks for."""
-    return 0 if pod.spec.share is not None else pod.spec.requests[GPU] // 1000
+    asks = pod.spec.requests
+    if pod.spec.share is not None or GPU not in asks:
+        return 0
+    parts = any(r == SHARED_GPU or r.startswith(PREFIX) for r in asks)
+    return asks[WHOLE_GPU if parts or WHOLE_GPU in asks else GPU] // 1000
 
 
 def uses_devices(pod: Pod) -> bool:

@@ -125,7 +125,7 @@ def turns_of(scene: Scene, q: QueueName, items: Sequence[Item]) -> list[int]:
         parts = [
             Fraction(row[r], capacity[r])
             for r in range(width)
-            if capacity[r] and r != scene.ledger.pods
+            if capacity[r] and r not in scene.ledger.uncounted
         ]
         return max(parts, default=Fraction(0))
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import Amounts, Snapshot
+from ..models.devices import WHOLE_GPU
 from .columns import Columns
 
 Matrix = NDArray[np.int64]
@@ -28,6 +29,11 @@ class Ledger:
     def pods(self) -> int:
         """Column of the pod slots."""
         return self.column["pods"]
+
+    @property
+    def uncounted(self) -> frozenset[int]:
+        """Columns of which nobody has a share: pod slots, and what other columns count already."""
+        return frozenset((self.pods, self.column.get(WHOLE_GPU, self.pods)))
 
     def row(self, amounts: Mapping[str, int]) -> Matrix:
         """Return the amounts as a row; resources without a column are left out."""

@@ -44,7 +44,8 @@ def _nothing_is_due(scene: Scene, branch: QueueName, asks: Iterable[int]) -> boo
 def asks_of(scene: Scene, m: Members) -> tuple[int, ...]:
     """Return the columns that some running or pending member asks for, the pod slot left out."""
     row = scene.rows(m.everybody)
-    return tuple(r for r, v in enumerate(row) if v and r != scene.ledger.pods)
+    left_out = scene.ledger.uncounted
+    return tuple(r for r, v in enumerate(row) if v and r not in left_out)
 
 
 @dataclass(frozen=True, slots=True)

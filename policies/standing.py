@@ -97,7 +97,7 @@ def _table(scene: Scene) -> StandingTable:
     width = len(scene.ledger.resources)
     named = limits.named
     columns = frozenset(
-        r for r in range(width) if r != scene.ledger.pods or scene.ledger.pods in named
+        r for r in range(width) if r not in scene.ledger.uncounted or r in named
     )
     could = usable_pods(scene)
     items: dict[QueueName, list[Item]] = {}

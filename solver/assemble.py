@@ -20,6 +20,7 @@ from ..models import (
     Reason,
     TierRow,
 )
+from ..models.devices import WHOLE_GPU
 from ..policies.admission import admit
 from ..policies.allocation_use import allocations_of
 from ..policies.cost import age_s, lost_work
@@ -178,7 +179,7 @@ def _queues(outcome: Outcome) -> list[QueueRow]:
         rows.append(
             QueueRow(
                 name,
-                Amounts({r: v for r, v in allocated.items() if r != "pods"}),
+                Amounts({r: v for r, v in allocated.items() if r not in ("pods", WHOLE_GPU)}),
                 dict(scene.tree.queues[q].deserved),
                 ledger.amounts(e),
                 round(float(share), 6),

@@ -25,6 +25,7 @@ from .nodes import node_of
 from .numa import numa_reports
 from .options import ReadOptions
 from .owners import Owners
+from .part_charges import with_parts_charged
 from .pods import Candidate, candidates, scheduler_of
 from .queue_drafts import QueueDraft, elastic_quota, kai_queue, volcano_queue
 from .queue_names import KOORDINATOR_NAME, QueueNames
@@ -99,12 +100,14 @@ def _snapshot_from(documents: Iterable[Document], options: ReadOptions) -> Snaps
         budget_of(t, known, owners, ledger) for t in objects.of("policy", "PodDisruptionBudget")
     )
     quotas = (quota_of(t, ledger) for t in objects.of("", "ResourceQuota"))
+    queues = queues_of(_queues(objects, world), ledger)
+    nodes, all_pods = with_parts_charged(nodes, [*ours, *fixed], queues)
     return snapshot_of(
         taken_at_s=world.taken_at_s,
         nodes=nodes,
-        pods=[*ours, *fixed],
+        pods=all_pods,
         groups=groups,
-        queues=queues_of(_queues(objects, world), ledger),
+        queues=queues,
         budgets=[b for b in budgets if b is not None],
         namespaces=list(world.namespaces.values()),
         quotas=[q for q in quotas if q is not None],
