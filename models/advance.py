@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from msgspec.structs import replace
 
-from .budget import disruptions_allowed
+from .budget import disruptions_allowed, is_met
 from .names import GroupKey, NodeName, PodKey
 from .plan import Allocation
 from .pod import Pod, PodState
@@ -47,6 +47,7 @@ def advance(
             p = replace(
                 p, state=PodState.PENDING, node=None, nominated=None, started_s=None,
                 created_s=now, protected_until_s=None, uid="", devices=(), cells=(), claimed=(),
+                ready=True,
             )  # fmt: skip
         elif p.ours and (p.key in promised or p.nominated is not None):
             p = replace(p, nominated=promised.get(p.key))
@@ -55,7 +56,10 @@ def advance(
         replace(g, admitted=True, asks_admission=False) if g.key in admitted else g
         for g in snapshot.groups
     )
-    budgets = tuple(replace(b, allowed=disruptions_allowed(b, pods)) for b in snapshot.budgets)
+    budgets = tuple(
+        replace(b, allowed=disruptions_allowed(b, pods), met=is_met(b, pods))
+        for b in snapshot.budgets
+    )
     return replace(
         snapshot,
         taken_at_s=now,

@@ -21,12 +21,21 @@ class Budget(Value, frozen=True):
     max_unavailable_percent: int | None = None
     expected: int | None = None
     """Replicas that the pods' controllers ask for; None: the number of pods counts."""
+    always_unready: bool = False
+    """Pods that run and are not ready may go whatever is allowed (AlwaysAllow)."""
+    met: bool = False
+    """As many pods are healthy as have to be: those that are not ready cost nothing."""
 
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
 
     def covers(self, pod: Pod) -> bool:
+        """Say whether the pod's eviction counts."""
+        spared = (self.always_unready or self.met) and not pod.ready
+        return not spared and self.selects(pod)
+
+    def selects(self, pod: Pod) -> bool:
         return (
             self.selector is not None
             and pod.namespace == self.namespace
@@ -37,10 +46,22 @@ class Budget(Value, frozen=True):
 def disruptions_allowed(budget: Budget, pods: Iterable[Pod]) -> int:
     """Return how many disruptions the budget bears, as the disruption controller computes it.
 
-    Percentages round up; healthy pods are those that run. Source: disruption controller, KEP-85.
+    Percentages round up; healthy pods are those that run and are ready. Source: disruption
+    controller, KEP-85.
     """
-    mine = [p for p in pods if budget.covers(p)]
-    healthy = sum(p.state is PodState.RUNNING for p in mine)
+    healthy, desired = _healthy_and_desired(budget, pods)
+    return max(0, healthy - max(0, desired))
+
+
+def is_met(budget: Budget, pods: Iterable[Pod]) -> bool:
+    """Say whether as many pods are healthy as have to be, and some have to be. Source: KEP-3017."""
+    healthy, desired = _healthy_and_desired(budget, pods)
+    return healthy >= desired > 0
+
+
+def _healthy_and_desired(budget: Budget, pods: Iterable[Pod]) -> tuple[int, int]:
+    mine = [p for p in pods if budget.selects(p)]
+    healthy = sum(p.state is PodState.RUNNING and p.ready for p in mine)
     expected = budget.expected if budget.expected is not None else len(mine)
     if budget.max_unavailable_percent is not None:
         desired = expected - -(-expected * budget.max_unavailable_percent // 100)
@@ -50,4 +71,4 @@ def disruptions_allowed(budget: Budget, pods: Iterable[Pod]) -> int:
         desired = -(-expected * budget.min_available_percent // 100)
     else:
         desired = budget.min_available if budget.min_available is not None else 1
-    return max(0, healthy - max(0, desired))
+    return healthy, desired

@@ -66,6 +66,8 @@ class Pod(Value, frozen=True, dict=True):
     """Ids of the devices that its own claims have."""
     claim_names: Mapping[str, str] = {}
     """The ResourceClaim behind each of its claims, where there is one already."""
+    ready: bool = True
+    """False: it runs, and says that it is not ready."""
 
     def __post_init__(self) -> None:
         on_node = self.state in (PodState.RUNNING, PodState.TERMINATING)

@@ -1,4 +1,7 @@
-"""Budgets: no PodDisruptionBudget bears more evictions than it allows, all of the plan together."""
+"""Budgets: no PodDisruptionBudget bears more evictions than it allows, all of the plan together.
+
+Pods that are not ready count where the budget says so, or is not met.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -19,14 +22,14 @@ class Covering:
     def __init__(self, scene: Scene) -> None:
         self._budgets = scene.snapshot.budgets
         self._by_pod: dict[PodKey, tuple[int, ...]] = {}
-        self._by_labels: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[int, ...]] = {}
+        self._by_labels: dict[tuple[str, bool, tuple[tuple[str, str], ...]], tuple[int, ...]] = {}
 
     def of(self, pod: Pod) -> tuple[int, ...]:
         if not self._budgets:
             return ()
         found = self._by_pod.get(pod.key)
         if found is None:
-            alike = (pod.namespace, tuple(sorted(pod.labels.items())))
+            alike = (pod.namespace, pod.ready, tuple(sorted(pod.labels.items())))
             if alike not in self._by_labels:
                 covering = (i for i, b in enumerate(self._budgets) if b.covers(pod))
                 self._by_labels[alike] = tuple(covering)

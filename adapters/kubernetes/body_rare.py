@@ -72,12 +72,15 @@ class BudgetSpec(Outside):
     min_available: CountOrPercent = None
     max_unavailable: CountOrPercent = None
     selector: Any = None
+    unhealthy_pod_eviction_policy: str | None = None
 
 
 class BudgetStatus(Outside):
     """``status`` of a PodDisruptionBudget."""
 
     disruptions_allowed: Whole | None = None
+    current_healthy: Whole | None = None
+    desired_healthy: Whole | None = None
     observed_generation: int | None = None
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...models import Budget, Pod, ResourceQuota
-from ...models.budget import disruptions_allowed
+from ...models.budget import disruptions_allowed, is_met
 from ..paths import below
 from . import body_rare as rare
 from .body_pod import SelectorBody
@@ -65,12 +65,34 @@ def budget_of(
         max_unavailable=at_most,
         max_unavailable_percent=at_most_percent,
     )
-    covered = [(t, p) for t, p in pods if budget.covers(p)]
+    covered = [(t, p) for t, p in pods if budget.selects(p)]
     budget = _with(budget, expected=_expected(covered, owners))
-    allowed = status.disruptions_allowed
-    if allowed is None or _is_behind(thing, status):
-        allowed = disruptions_allowed(budget, [p for _, p in covered])
-    return _with(budget, allowed=max(0, allowed))
+    mine = [p for _, p in covered]
+    allowed, healthy, desired = (
+        status.disruptions_allowed, status.current_healthy, status.desired_healthy
+    )  # fmt: skip
+    behind = _is_behind(thing, status)
+    if allowed is None or behind:
+        allowed = disruptions_allowed(budget, mine)
+    met = (
+        is_met(budget, mine)
+        if healthy is None or desired is None or behind
+        else healthy >= desired > 0
+    )
+    return _with(budget, allowed=max(0, allowed), met=met, always_unready=_always(thing, ledger))
+
+
+def _always(thing: Thing, ledger: Ledger) -> bool:
+    """Say whether pods that are not ready may always go."""
+    body: rare.Budget = thing.body
+    policy = body.spec.unhealthy_pod_eviction_policy if body.spec is not None else None
+    if policy not in (None, "IfHealthyBudget", "AlwaysAllow"):
+        ledger.warn(
+            thing.title, "spec.unhealthyPodEvictionPolicy",
+            f"{policy[:40]!r} is neither AlwaysAllow nor IfHealthyBudget, which counts instead; "
+            "write one of them",
+        )  # fmt: skip
+    return policy == "AlwaysAllow"
 
 
 def _with(budget: Budget, **changed: Any) -> Budget:

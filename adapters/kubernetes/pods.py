@@ -232,6 +232,7 @@ def pod_of(
         created_s=world.taken_at_s if thing.created_s is None else thing.created_s,
         started_s=started if holds else None,
         protected_until_s=_protected_until(thing, status, started, world) if holds else None,
+        ready=_is_ready(status) if holds else True,
         gates=tuple(sorted(g.name or "" for g in body.scheduling_gates or ())),
         uid=thing.uid,
         owner=f"{owner.kind}/{owner.name}" if owner else "",
@@ -292,6 +293,11 @@ def _task_priority(thing: Thing, priority: int, world: World) -> int:
         f"{written[:40]!r} is no whole number; the pod's own priority counts instead",
     )
     return priority
+
+
+def _is_ready(status: PodStatusBody) -> bool:
+    """Say whether the pod is ready; one that says nothing of it counts as ready."""
+    return all(c.status == "True" for c in status.conditions or () if c.type == "Ready")
 
 
 def _scheduled_s(status: PodStatusBody) -> int | None:

@@ -121,3 +121,38 @@ def test_quotas_keep_their_keys_in_canonical_units() -> None:
     }
     assert (quota.used["pods"], quota.used["requests.cpu"], quota.used["services"]) == (4, 500, 0)
     assert (quota.scoped, empty.scoped, empty.hard) == (True, False, {})
+
+
+def unready(name: str) -> dict[str, Any]:
+    made = pod(name, labels={"app": "web"}, nodeName="n")
+    made["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    return made
+
+
+def test_a_pod_that_says_that_it_is_not_ready_is_not_healthy() -> None:
+    made = snapshot(node(), budget(minAvailable=2), *web(3, running=3), unready("sick"))
+    assert [p.ready for p in made.pods] == [False, True, True, True]
+    assert (made.budgets[0].allowed, made.budgets[0].met) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("policy", "healthy", "always", "met"),
+    [
+        (None, 3, False, True),
+        ("IfHealthyBudget", 2, False, True),
+        ("IfHealthyBudget", 1, False, False),
+        ("AlwaysAllow", 1, True, False),
+    ],
+)
+def test_the_policy_for_what_is_not_ready(
+    policy: str | None, healthy: int, always: bool, met: bool
+) -> None:
+    status = {"disruptionsAllowed": 0, "currentHealthy": healthy, "desiredHealthy": 2}
+    spec = {} if policy is None else {"unhealthyPodEvictionPolicy": policy}
+    made = read(budget(status, minAvailable=2, **spec), *web(3, running=3))
+    assert (made.always_unready, made.met) == (always, met)
+
+
+def test_an_unknown_policy_is_warned_of() -> None:
+    world = snapshot(node(), budget(minAvailable=2, unhealthyPodEvictionPolicy="Never"))
+    assert any("unhealthyPodEvictionPolicy" in str(w) for w in world.warnings)

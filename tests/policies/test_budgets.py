@@ -3,7 +3,7 @@
 import pytest
 
 from apportion.models import Budget, LabelSelector, PodState, Requirement, Snapshot
-from apportion.models.budget import disruptions_allowed
+from apportion.models.budget import disruptions_allowed, is_met
 from apportion.policies.testing import accepts, refuses
 
 from .builders import (
@@ -133,3 +133,33 @@ def test_disruptions_are_computed_from_what_runs_and_what_is_expected(
     one = Budget("x", "a", only("a"), 0, **fields)
 
     assert disruptions_allowed(one, group.pods) == want, about
+
+
+# Pods that are not ready
+
+
+def test_what_is_not_ready_goes_for_nothing_where_the_budget_says_so(solve: Solve) -> None:
+    low = but(Members("a", "q", on=["n1"] * 4), 2, ready=False)
+    low = but(low, 3, ready=False)
+    high = Members("h", "q", waiting=4, priority=9, minimum=1)
+
+    def gone(**fields: bool) -> set[str]:
+        one = Budget("x", "a", only("a"), 1, **fields)
+        return evicted(solve(snapshot(node("n1", 4), queue("q"), low, high, one)))
+
+    # One may go; with two that count for nothing, three may.
+    assert len(gone()) == 1
+    assert gone(always_unready=True) == gone(met=True)
+    assert len(gone(met=True)) == 3
+    assert {"a2", "a3"} <= gone(met=True)
+
+
+@pytest.mark.parametrize(
+    ("minimum", "unready", "met"),
+    [(2, 1, True), (3, 1, True), (4, 1, False), (0, 0, False), (1, 4, False)],
+)
+def test_a_budget_is_met_while_enough_are_healthy(minimum: int, unready: int, met: bool) -> None:
+    group = Members("a", "q", on=["n1"] * 4)
+    for i in range(unready):
+        group = but(group, i, ready=False)
+    assert is_met(Budget("x", "a", only("a"), 0, min_available=minimum), group.pods) is met
