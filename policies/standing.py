@@ -96,9 +96,7 @@ def _table(scene: Scene) -> StandingTable:
     limits = limits_of(scene)
     width = len(scene.ledger.resources)
     named = limits.named
-    columns = frozenset(
-        r for r in range(width) if r not in scene.ledger.uncounted or r in named
-    )
+    columns = frozenset(r for r in range(width) if r not in scene.ledger.uncounted or r in named)
     could = usable_pods(scene)
     items: dict[QueueName, list[Item]] = {}
     lost = frozenset(

@@ -18,6 +18,7 @@ from ..policies.scene import Scene
 from ..policies.standing import standing_of
 from ..policies.tracker import Choice, Mask
 from .footing import Pledges
+from .fragments import fragments_of
 from .herd import Herd, herd_of
 from .spots import Spots
 from .standings import Standings
@@ -36,6 +37,8 @@ class Draft:
         self.table = standing_of(scene)
         self.limits = limits_of(scene)
         self.score = score
+        self.fragments = fragments_of(scene)
+        """What places cost the expected mix, where that is a goal."""
         self.departures = 0
         """How many evictions there were, those that were taken back too."""
         self.places: dict[PodKey, int] = {}
@@ -173,6 +176,8 @@ class Draft:
         else:
             self.base[node] = self.base[node] - self.scene.row(pod)
         self.places[pod.key] = node
+        if self.fragments is not None:
+            self.fragments.put(pod, node)
         self.started.setdefault(pod.group, []).append(pod)
         self._restless.add(pod.group)
         if pod.group in self.herd.at:
@@ -185,6 +190,8 @@ class Draft:
         node = self.places.pop(pod.key)
         self.changes.append(node)
         self.field.add(pod, node, -1)
+        if self.fragments is not None:
+            self.fragments.take_back(pod, node)
         if pod.key in self._on_freed:
             self._on_freed.discard(pod.key)
             self._free(node, pod.group, self.scene.row(pod))
@@ -342,7 +349,7 @@ class Draft:
 
     def fills_up(self, node: int) -> bool:
         """Say whether the node gets the better, the more is on it."""
-        return self.score == "tight" and node not in self._short
+        return self.score == "tight" and self.fragments is None and node not in self._short
 
     @cached_property
     def _short(self) -> frozenset[int]:
@@ -350,11 +357,13 @@ class Draft:
         waits = (self.scene.room_later != self.scene.room_now).any(axis=1)
         return frozenset(map(int, np.flatnonzero(waits)))
 
-    def scores(self, indices: "np.ndarray[tuple[int], np.dtype[np.intp]]", row: Matrix) -> Scores:
+    def scores(self, indices: "np.ndarray[tuple[int], np.dtype[np.intp]]", pod: Pod) -> Scores:
         """Score nodes: least left over of what is asked (tight), most (spread), best alignment.
 
-        The lowest is the best.
+        Before tight comes what a place would cost the expected mix, where that is a goal. The
+        lowest is the best.
         """
+        row = self.scene.row(pod)
         capacity = np.maximum(self.scene.allocatable[indices].astype(float), 1.0)
         left = (self.field.room[indices] - row).astype(float) / capacity
         asked = np.flatnonzero(row)
@@ -367,7 +376,11 @@ class Draft:
             return np.asarray(-angle)
         # Tight: prefer nodes already in use, then the least left over, devices first.
         now = self._waits(indices, row)
-        return np.asarray(now * 100 + left[:, asked].sum(axis=1) + 0.001 * left.sum(axis=1))
+        tight = left[:, asked].sum(axis=1) + 0.001 * left.sum(axis=1)
+        if self.fragments is not None:
+            lost = self.fragments.costs(pod, indices, self.field.room[indices], row)
+            tight = lost + 0.01 * tight
+        return np.asarray(now * 100 + tight)
 
     def _waits(self, indices: "np.ndarray[tuple[int], np.dtype[np.intp]]", row: Matrix) -> Mask:
         """Say where the pod would have to wait for terminating pods."""

@@ -96,7 +96,7 @@ class Spots:
             return None
         fresh = able[~self._scored[able]]
         if len(fresh):
-            self._scores[fresh] = draft.scores(fresh, self._row)
+            self._scores[fresh] = draft.scores(fresh, pod)
             self._scored[fresh] = True
         self._last = int(able[np.argmin(self._scores[able])])
         return self._last

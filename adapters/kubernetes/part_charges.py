@@ -23,7 +23,7 @@ UNIT = 1_000
 def with_parts_charged(
     nodes: Sequence[Node], pods: Sequence[Pod], queues: Iterable[Queue]
 ) -> tuple[list[Node], list[Pod]]:
-    """Return nodes and pods with parts of GPUs counted as nvidia.com/gpu, where a queue names it."""
+    """Return nodes and pods with parts counted as nvidia.com/gpu, where a queue names that."""
     charges = _charges(nodes)
     named = any(GPU in of for q in queues for of in (q.capability, q.deserved, q.guarantee))
     if not charges or not named:

@@ -1,5 +1,7 @@
 """One cycle on: what was bound runs, what was evicted waits anew, what was leaving is gone."""
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from apportion.models import (
@@ -81,7 +83,7 @@ def test_budgets_are_computed_anew() -> None:
     three = Members("web", "q", on=["n1"] * 3)
     pods = three.pods
 
-    def allowed(**rule: int) -> int:
+    def allowed(**rule: Any) -> int:
         return disruptions_allowed(Budget("x", "b", only("web"), 0, **rule), pods)
 
     assert allowed(min_available=2) == 1

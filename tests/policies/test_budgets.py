@@ -1,5 +1,7 @@
 """Budgets: no PodDisruptionBudget bears more evictions than it allows, all together."""
 
+from typing import Any
+
 import pytest
 
 from apportion.models import Budget, LabelSelector, PodState, Requirement, Snapshot
@@ -127,7 +129,7 @@ def test_groups_that_are_given_up_count(solve: Solve) -> None:
     ],
 )
 def test_disruptions_are_computed_from_what_runs_and_what_is_expected(
-    about: str, fields: dict[str, int], want: int
+    about: str, fields: dict[str, Any], want: int
 ) -> None:
     group = but(Members("a", "q", on=["n1"] * 4), 3, state=PodState.PENDING, node=None)
     one = Budget("x", "a", only("a"), 0, **fields)
