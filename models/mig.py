@@ -151,3 +151,24 @@ def _parts(
         if left[0] in some and all(some.count(name) <= counts.get(name, 0) for name in some)
     ]
     return sorted(out, key=lambda some: (-len(some), some))
+
+
+def even_cuts(model: Model) -> tuple[tuple[str, ...], ...]:
+    """Return the geometries that vGPU plug-ins cut a device into, as they list them by default.
+
+    Small slices only; twos with one small one beside them; halves; the whole device. Source: the
+    list of known geometries in the device configuration of HAMi and Volcano's vGPU plug-in.
+    """
+    plain = [p for p in model.profiles if not p.once]
+    one = next(p for p in plain if p.compute == 1 and p.memory == 1)
+    two = next(p for p in plain if p.compute == 2)
+    whole = plain[-1]
+    half = next((p for p in plain if 2 * p.memory == whole.memory and p is not two), None)
+    beside = 1 if model.compute % 2 else 0
+    out = [
+        (one.name,) * model.compute,
+        (*(two.name,) * (model.compute // 2), *(one.name,) * beside),
+    ]
+    if half is not None:
+        out.append((half.name,) * 2)
+    return (*out, (whole.name,))

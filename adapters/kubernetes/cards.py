@@ -47,8 +47,25 @@ class Cards:
         self._ledger = ledger
         self._group_index: dict[tuple[str, str], int] = {}
 
+    def cut(self, candidates: Iterable["Candidate"]) -> None:
+        """Put the instances of cards in MIG mode in their place, as pods hold and want them."""
+        from .mig_cards import cut_cards
+
+        pods = list(candidates)
+        held: dict[str, list[str]] = {}
+        for c in pods:
+            node = c.body.node_name
+            if node and not c.finished:
+                for key in _ALLOCATED:
+                    held.setdefault(node, []).extend(_allocated(c.thing.annotations.get(key, "")))
+        _ = self.least_mib  # of cards, not of instances
+        there = {name: of.devices for name, of in self.by_node.items()}
+        for name, devices in cut_cards(there, pods, held, self._ledger).items():
+            ways = tuple(w for w in self.by_node[name].hands_out if w != "whole")
+            self.by_node[name] = Described(devices, ways, self.by_node[name].offers)
+
     @cached_property
-    def by_node(self) -> Mapping[str, Described]:
+    def by_node(self) -> dict[str, Described]:
         plain: dict[object, Described] = {}
         return {n.name: self._described(t, n, plain) for t, n in self._nodes}
 
@@ -153,8 +170,9 @@ class Cards:
         }
         by_uuid = {d.uuid: i for i, d in enumerate(there.devices) if d.uuid}
         for key in _ALLOCATED:
-            uuids = _allocated(thing.annotations.get(key, ""))
-            found |= {by_uuid[u] for u in uuids if u in by_uuid}
+            for u in _allocated(thing.annotations.get(key, "")):
+                at = by_uuid.get(u, by_uuid.get(u.partition("[")[0]))
+                found |= set() if at is None else {at}
         if len(found) == wanted and all(i < len(there.devices) for i in found):
             return tuple(sorted(found))
         if found:
@@ -195,11 +213,11 @@ def _indexes(notes: Mapping[str, str]) -> tuple[int, ...]:
 
 
 def _allocated(text: str) -> Iterator[str]:
-    """Yield uuids: containers by ``;``, devices by ``:``, fields by ``,``; of a slice its card."""
+    """Yield ids: containers by ``;``, devices by ``:``, fields by ``,``."""
     for device in text.replace(";", ":").split(":"):
         uuid = device.split(",")[0].strip()
         if uuid:
-            yield uuid.partition("[")[0]
+            yield uuid
 
 
 def _volcano_register(text: str) -> Iterator[Device]:

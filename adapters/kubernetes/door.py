@@ -87,6 +87,7 @@ def _snapshot_from(documents: Iterable[Document], options: ReadOptions) -> Snaps
     pods = candidates([*objects.of("", "Pod"), *jobs.pods], world)
     shares = any(c.spec.share is not None or names_devices(c.thing) for c in pods)
     if shares:
+        world.cards.cut(pods)
         pods = world.cards.note_groups(pods)
     members = Grouping([*drafts, *jobs.drafts], jobs.aliases, owners, ledger).place(pods)
     groups, ours = build(members, _queue_names(objects, world), owners, world)
