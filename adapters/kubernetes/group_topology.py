@@ -1,9 +1,10 @@
 """What a group and its subgroups ask of topologies, once its pods are known."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...models import Reason, Subgroup, TopologyRequest
+from ...models import PodState, Reason, Subgroup, TopologyRequest
 from .drafts import Draft
 from .meta import Thing
 from .nearness import Nearness, Split, noted, pod_set
@@ -55,16 +56,19 @@ def placement_of(
             names.append(name)
         if names:
             out.subgroups_of[thing.key] = tuple(dict.fromkeys(names))
-    _minima(draft, [c.thing for c in pods], world, out)
+    running = {c.thing.key for c in pods if c.state is PodState.RUNNING}
+    _minima(draft, [c.thing for c in pods], running, world, out)
     out.subgroups = tuple(Subgroup(name, request) for name, request in sorted(requests.items()))
     return out
 
 
-def _minima(draft: Draft, things: Sequence[Thing], world: World, out: Placement) -> None:
+def _minima(
+    draft: Draft, things: Sequence[Thing], running: set[str], world: World, out: Placement
+) -> None:
     """Let subgroups that the group needs be roles with a minimum each.
 
-    That says it all where every subgroup of a policy is needed; where the group needs some of
-    many, whichever they are, a role cannot say it.
+    That says it all where every subgroup of a policy is needed. Where the group needs some of many,
+    those of which most runs, and then most is there, are the ones, and a warning names them.
     """
     needed = [s for s in draft.splits if s.policy and s.least and s.size * s.least > 0]
     if not needed or draft.minimum >= len(things):
@@ -76,9 +80,13 @@ def _minima(draft: Draft, things: Sequence[Thing], world: World, out: Placement)
         names = sorted(set(members.values()))
         lacking = [f"{split.name} {i}" for i in range(len(names), split.least)]
         if split.least < len(names):
-            _warn_of_gang(draft, split, world, "needs some of its subgroups, whichever they are")
-            return
-        roles |= members
+            names = _most_begun(members, running, split)
+            said = ", ".join(names)
+            world.ledger.warn(
+                draft.title, f"{split.path}.minSubGroups",
+                f"needs some of its subgroups, whichever they are; for this plan they are {said}",
+            )  # fmt: skip
+        roles |= {key: name for key, name in members.items() if name in names}
         minima |= dict.fromkeys((*names, *lacking), split.size)
     of_role: dict[str, set[str]] = {}
     for t in things:
@@ -95,6 +103,15 @@ def _minima(draft: Draft, things: Sequence[Thing], world: World, out: Placement)
                 draft.roles[role] = minima[name]
         return
     out.roles, out.minima = roles, minima
+
+
+def _most_begun(members: Mapping[str, str], running: set[str], split: Split) -> list[str]:
+    """Return as many subgroups as are needed: those that are nearest to their size."""
+    there = Counter(members.values())
+    begun = Counter(name for key, name in members.items() if key in running)
+    size = split.size
+    best = sorted(there, key=lambda n: (-min(begun[n], size), -min(there[n], size), n))
+    return sorted(best[: split.least])
 
 
 def _policy_of(draft: Draft, wanted: Split, thing: Thing) -> str | None:

@@ -420,11 +420,23 @@ def test_where_all_pods_are_needed_subgroups_say_nothing_more() -> None:
     assert world.warnings == ()
 
 
-def test_needing_some_of_many_subgroups_is_warned_of() -> None:
-    world = snapshot(pod_group("g", minMember=2, subGroupPolicy=[policy(1)]), *members(*PARTS))
+def test_of_many_subgroups_those_that_have_begun_are_needed() -> None:
+    pods = members(*PARTS)
+    for one in pods[2:]:
+        one["spec"]["nodeName"], one["status"]["phase"] = "n1", "Running"
+    world = snapshot(*NODES, pod_group("g", minMember=2, subGroupPolicy=[policy(1)]), *pods)
 
-    assert group_in(world, "g").role_minimum == {}
+    assert group_in(world, "g").role_minimum == {"s/b": 2}
     assert [w.path for w in world.warnings] == ["spec.subGroupPolicy[0].minSubGroups"]
+    assert world.warnings[0].message.endswith("for this plan they are s/b")
+
+
+def test_of_many_subgroups_complete_ones_are_needed() -> None:
+    parts = [{"part": x} for x in "abbcc"]
+    world = snapshot(pod_group("g", minMember=4, subGroupPolicy=[policy(2)]), *members(*parts))
+
+    assert group_in(world, "g").role_minimum == {"s/b": 2, "s/c": 2}
+    assert pod_in(world, "p-0").role != "s/a"
 
 
 def test_subgroups_that_are_tasks_raise_their_minima() -> None:
