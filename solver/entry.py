@@ -24,10 +24,13 @@ from .leveling import levels_of
 from .linear import satisfies
 from .orderly import Ordered, put_in_order
 from .process import SolverProcess
+from .reach import is_within_reach
 from .repack import repacked
 from .rows import TierResult, tier_results, vector_of
 from .search import Clock, Found, search
 from .stages import stages_of
+
+TOO_LARGE = "too large to search as a whole in the time left"
 
 
 @dataclass
@@ -110,6 +113,8 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
         return _greedy_answer(base, goals, config, clock, "out of time")
     if not greedy.places and not greedy.evicted and nothing_starts(base):
         return _empty_answer(base, goals, config, clock)
+    if not is_within_reach(scene, clock):
+        return _greedy_answer(base, goals, config, clock, TOO_LARGE)
     compiled = compile_board(scene, levels)
     board = build(scene, compiled, levels)
     if clock.is_out():
@@ -244,7 +249,7 @@ def _greedy_answer(
     else:
         tiers = bounded(ordered.outcome)
     tiers = certified(ordered.outcome, tiers)
-    status = "feasible" if config.engine == "greedy" else "fallback"
+    status = "feasible" if config.engine == "greedy" or why == TOO_LARGE else "fallback"
     row = SolverRow(
         engine="greedy",
         status=status,  # type: ignore[arg-type]
