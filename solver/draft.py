@@ -20,11 +20,14 @@ from ..policies.tracker import Choice, Mask
 from .footing import Pledges
 from .fragments import fragments_of
 from .herd import Herd, herd_of
+from .pools import Pools
 from .spots import Spots
 from .standings import Standings
 
 Scores = NDArray[np.float64]
 
+ANY = 1 << 80
+"""Quota of a queue without a limit."""
 TRIES = 60
 """Up to so many choices of domains are tried for one request."""
 
@@ -53,15 +56,14 @@ class Draft:
         self.started: dict[GroupKey, list[Pod]] = {}
         # Room that anybody may use, and room that includes what victims have freed.
         self.field = Field(scene, scene.room_later, scene.world())
-        self.base = scene.room_later.copy()
-        self.claimed: dict[int, set[GroupKey]] = {}
-        """Groups with a right to what was freed on a node."""
-        self._freed: dict[tuple[int, GroupKey], Matrix] = {}
-        """What victims of a group have freed on a node, less what the group has put there."""
+        self.pools = Pools(scene.room_later)
+        """Room of nodes that may be used, by whom."""
+        self._quotas = Pools(self._open_quotas())
+        """Quota of limited queues that may be used, by whom."""
         self._takers: dict[PodKey, GroupKey] = {}
         """For whom a pod is evicted, where its room is not for all."""
-        self._on_freed: set[PodKey] = set()
-        """Pods that stand on what their group has freed."""
+        self._sources: dict[PodKey, list[tuple[Pools, int, bool]]] = {}
+        """By pod that starts, the pools that it takes from, and whether from what was freed."""
         self._tries = TRIES
         self.claims_of: dict[GroupKey, set[int]] = {}
         """Nodes on which a group has a right to what was freed."""
@@ -78,6 +80,21 @@ class Draft:
         """By spec, and by group where it has a right to what was freed somewhere."""
         self._asked: dict[int, Matrix] = {}
         self._limits_of: dict[QueueName, list[tuple[int, int]]] = {}
+
+    def _open_quotas(self) -> Matrix:
+        """Return what each limited queue has open; much, where it has no limit."""
+        tops = [q for q, of in self.limits.limit.items() if any(v is not None for v in of)]
+        self._limited = {q: k for k, q in enumerate(tops)}
+        rows = [
+            [
+                ANY if most is None else min(ANY, max(0, most - use))
+                for most, use in zip(self.limits.limit[q], self.limits.use[q], strict=True)
+            ]
+            for q in tops
+        ]
+        width = len(self.scene.ledger.resources)
+        made: Matrix = np.array(rows, dtype=object).reshape(len(tops), width)
+        return made
 
     @cached_property
     def herd(self) -> Herd:
@@ -119,11 +136,12 @@ class Draft:
         for q in self.scene.tree.path(g.queue):
             tops = self._tops(q)
             use = self.use[q]
-            if any(row[r] and use[r] + row[r] > most for r, most in tops):
+            own = self._quotas.own(self._limited[q], group) if tops else ()
+            if any(row[r] and row[r] > min(most - use[r], max(0, own[r])) for r, most in tops):
                 gap = np.zeros(len(row), dtype=object)
                 for r, most in tops:
                     if row[r]:
-                        gap[r] = max(0, use[r] + row[r] - most)
+                        gap[r] = max(0, row[r] - min(most - use[r], max(0, own[r])))
                 gaps[q] = gap
         return gaps
 
@@ -170,11 +188,11 @@ class Draft:
         assert pod.group is not None
         self.changes.append(node)
         self.field.add(pod, node)
-        if pod.group in self.claimed.get(node, ()):
-            self._free(node, pod.group, -1 * self.scene.row(pod))
-            self._on_freed.add(pod.key)
-        else:
-            self.base[node] = self.base[node] - self.scene.row(pod)
+        sources = self._sources[pod.key] = []
+        for pools, at in self._pools_of(pod, node):
+            frees = pools.frees(at, pod.group)
+            pools.add(at, pod.group if frees else None, -1 * self.scene.row(pod))
+            sources.append((pools, at, frees))
         self.places[pod.key] = node
         if self.fragments is not None:
             self.fragments.put(pod, node)
@@ -192,11 +210,8 @@ class Draft:
         self.field.add(pod, node, -1)
         if self.fragments is not None:
             self.fragments.take_back(pod, node)
-        if pod.key in self._on_freed:
-            self._on_freed.discard(pod.key)
-            self._free(node, pod.group, self.scene.row(pod))
-        else:
-            self.base[node] = self.base[node] + self.scene.row(pod)
+        for pools, at, frees in self._sources.pop(pod.key):
+            pools.add(at, pod.group if frees else None, self.scene.row(pod))
         self.started[pod.group].remove(pod)
         if not self.started[pod.group]:
             del self.started[pod.group]
@@ -204,9 +219,13 @@ class Draft:
         self._restless.add(pod.group)
         self._account([pod], -1)
 
-    def _free(self, node: int, group: GroupKey, row: Matrix) -> None:
-        key = (node, group)
-        self._freed[key] = self._freed[key] + row if key in self._freed else row
+    def _pools_of(self, pod: Pod, node: int) -> list[tuple[Pools, int]]:
+        """Return the pools that a pod takes from, or gives back to: its node's, its queues'."""
+        out = [(self.pools, node)] if node >= 0 else []
+        if self._limited and pod.group is not None:
+            path = self.scene.tree.path(self.scene.snapshot.group(pod.group).queue)
+            out += [(self._quotas, self._limited[q]) for q in path if q in self._limited]
+        return out
 
     def evict(
         self, pod: Pod, node: int | None, for_all: bool = False, taker: GroupKey | None = None
@@ -216,13 +235,13 @@ class Draft:
         if node is not None:
             self.changes.append(node)
             self.field.add(pod, node, -1)
-            if for_all:
-                self.base[node] = self.base[node] + self.scene.row(pod)
-            elif taker is not None:
-                self.claimed.setdefault(node, set()).add(taker)
+            if taker is not None and not for_all:
                 self.claims_of.setdefault(taker, set()).add(node)
-                self._free(node, taker, self.scene.row(pod))
-                self._takers[pod.key] = taker
+        if for_all or taker is not None:
+            for pools, at in self._pools_of(pod, -1 if node is None else node):
+                pools.add(at, None if for_all else taker, self.scene.row(pod))
+        if taker is not None and not for_all:
+            self._takers[pod.key] = taker
         self.evicted[pod.key] = -1 if node is None else node
         if pod.group is not None:
             self.losing[pod.group] = self.losing.get(pod.group, 0) + 1
@@ -240,37 +259,61 @@ class Draft:
         if node >= 0:
             self.changes.append(node)
             self.field.add(pod, node, 1)
-            taker = self._takers.pop(pod.key, None)
-            if taker is not None:
-                self._free(node, taker, -1 * self.scene.row(pod))
+        taker = self._takers.pop(pod.key, None)
+        if taker is not None:
+            for pools, at in self._pools_of(pod, node):
+                pools.add(at, taker, -1 * self.scene.row(pod))
         self._account([pod], 1)
+
+    def withdraw(self, group: GroupKey) -> None:
+        """Take back all that the group starts, and let stay whom it takes."""
+        for p in list(self.started.get(group, ())):
+            self.take_back(p)
+        for key in [k for k, taker in self._takers.items() if taker == group]:
+            self.spare(self.scene.pods[key])
+        self.waive(group)
+
+    def takers_of(self, victim: GroupKey) -> set[GroupKey]:
+        """Return for whom pods of a group are evicted."""
+        pods = self.scene.pods
+        return {taker for k, taker in self._takers.items() if pods[k].group == victim}
 
     def _count_gone(self, group: GroupKey, more: int) -> None:
         at = self.herd.at.get(group)
         if at is not None:
             self.gone[at] += more
 
+    def bears_back(self, taker: GroupKey, pods: Sequence[Pod]) -> bool:
+        """Say whether limited queues bear what the taker uses, pods of one group there again."""
+        row = self.scene.rows(pods)
+        return all(
+            (self._quotas.own(at, taker)[row > 0] >= row[row > 0]).all()
+            for _, at in self._pools_of(pods[0], -1)
+        )
+
     def waive(self, group: GroupKey) -> None:
         """Forget the group's right to what was freed."""
         for node in self.claims_of.pop(group, ()):
-            self.claimed[node].discard(group)
+            self.pools.waive(node, group)
             self.changes.append(node)
+        for at in self._limited.values():
+            self._quotas.waive(at, group)
 
     # Placing on what is free
 
     def open_room(self, group: GroupKey) -> Matrix:
         """Return the room that the group may use: of what was freed, what it has freed itself."""
-        room = np.minimum(self.field.room, np.maximum(self.base, 0))
+        room = np.minimum(self.field.room, np.maximum(self.pools.common, 0))
         for i in self.claims_of.get(group, ()):
             room[i] = self.open_room_on(group, i)
         return room
 
     def open_room_on(self, group: GroupKey | None, node: int) -> Matrix:
         """Return the room that the group may use on one node; None: that anybody may."""
-        if group is not None and group in self.claimed.get(node, ()):
-            own = self.base[node] + self._freed.get((node, group), 0)
-            return np.asarray(np.minimum(self.field.room[node], own))
-        return np.asarray(np.minimum(self.field.room[node], np.maximum(self.base[node], 0)))
+        own = self.pools.own(node, group)
+        if not self.pools.frees(node, group):
+            own = np.maximum(own, 0)
+        return np.asarray(np.minimum(self.field.room[node], own))
 
     def place_all(self, pods: Sequence[Pod]) -> list[tuple[Pod, int]] | None:
         """Place all the pods on open room, equal ones together; None, and nothing, if some fail.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..models import Config, GroupKey, NodeName, Plan, PodKey, Snapshot, SolverRow, Violation
+from ..models import Config, GroupKey, NodeName, Plan, PodKey, Snapshot, SolverRow
 from ..policies.api import Constraint
 from ..policies.board import Board
 from ..policies.goals import goals_for
@@ -17,6 +17,7 @@ from .assemble import assemble
 from .certificate import certified, nothing_starts
 from .compile import Compiled, compile_board
 from .decode import Decision, decode
+from .draft import Draft
 from .greedy import Ranking, rank_and_place
 from .heap import one_cycle
 from .hints import hint_of
@@ -30,6 +31,8 @@ from .rows import TierResult, tier_results, vector_of
 from .search import Clock, Found, search
 from .stages import stages_of
 
+OBJECTIONS = 40
+"""So often the checker may object to a greedy plan before it is given up as a whole."""
 TOO_LARGE = "too large to search as a whole in the time left"
 
 
@@ -184,17 +187,18 @@ def build(scene: Scene, compiled: Compiled, levels: Levels) -> Board:
 
 
 def settle_greedy(scene: Scene, ranking: Ranking, levels: Levels) -> Decision:
-    """Return the greedy plan, verified; groups that the checker objects to are left out."""
-    places = dict(ranking.draft.places)
-    evicted = set(ranking.draft.evicted)
-    for _ in range(20):
-        decision = Decision(places, frozenset(evicted))
-        outcome = outcome_of(scene, decision, levels)
+    """Return the greedy plan, verified; groups that the checker objects to are withdrawn."""
+    draft = ranking.draft
+    for _ in range(OBJECTIONS):
+        outcome = outcome_of(scene, Decision(draft.places, frozenset(draft.evicted)), levels)
         wrong = verify(outcome)
         if not wrong:
-            return Decision(dict(places), decision.evicted, outcome)
-        if not _drop(scene, outcome, wrong, places, evicted):
+            return Decision(dict(draft.places), outcome.evicted, outcome)
+        named = {g for w in wrong for g in _named(draft, w.about)}
+        if not named:
             break
+        for g in named:
+            draft.withdraw(g)
     return Decision({}, frozenset(_forced(scene)))
 
 
@@ -204,34 +208,30 @@ def _forced(scene: Scene) -> set[PodKey]:
     return {p.key for m in scene.roster.values() if given_up(scene, m) for p in m.running}
 
 
-def _drop(
-    scene: Scene,
-    outcome: Outcome,
-    wrong: Sequence[Violation],
-    places: dict[PodKey, int],
-    evicted: set[PodKey],
-) -> bool:
-    """Take out what the first violation names; if it names no group, all evictions and gains."""
-    about = wrong[0].about
-    named: set[GroupKey] = set()
-    for key, pods in outcome.started.items():
-        if about == f"group {key}" or any(about == f"pod {p.key}" for p in pods):
-            named.add(key)
-    if not named and evicted:
-        named = {g for g in outcome.started if _on_cleared(outcome, g)}
-        evicted.clear()
-        evicted |= _forced(scene)
-    if not named:
-        named = set(list(outcome.started)[-1:])
-    for key in named:
-        for p in outcome.started.get(key, ()):
-            places.pop(p.key, None)
-    return bool(named)
-
-
-def _on_cleared(outcome: Outcome, group: GroupKey) -> bool:
-    nodes = {outcome.scene.pods[k].node for k in outcome.evicted}
-    return any(outcome.places[p.key] in nodes for p in outcome.started[group])
+def _named(draft: Draft, about: str) -> set[GroupKey]:
+    """Return which starting groups to withdraw for what a violation is about."""
+    kind, _, name = about.partition(" ")
+    scene, started = draft.scene, draft.started
+    if kind == "group" and name in started:
+        return {GroupKey(name)}
+    if kind in ("group", "pod"):
+        pod = scene.pods.get(PodKey(name)) if kind == "pod" else None
+        group = pod.group if pod is not None else GroupKey(name)
+        if group in started:
+            return {group}
+        return draft.takers_of(group) if group is not None else set()
+    if kind == "node":
+        at = scene.index.get(name)
+        there = [g for g, pods in started.items() if any(draft.places[p.key] == at for p in pods)]
+    elif kind == "queue":
+        path = scene.tree.path
+        there = [g for g in started if name in path(scene.snapshot.group(g).queue)]
+    else:
+        there = []
+    # What has freed nothing gives way first, the last that came before the others.
+    there.sort(key=lambda g: g in draft.claims_of)
+    quiet = [g for g in there if g not in draft.claims_of]
+    return {(quiet or there or list(started))[-1]} if started else set()
 
 
 def _greedy_answer(

@@ -7,8 +7,6 @@ rest on are pledges: the claimant's queues have to stay within what they were me
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..models import GroupKey, Pod, QueueName
 from ..policies.ledger import Matrix
 from ..policies.limits import limits_of
@@ -123,14 +121,16 @@ def may_stay(draft: "Draft", group: GroupKey, pods: Sequence[Pod]) -> bool:
         return False
     if not draft.pledges.bear(draft, scene.tree.path(queue), row):
         return False
+    if not draft.bears_back(group, pods):
+        return False
+    back: dict[int, Matrix] = {}
     for p in pods:
         node = draft.evicted[p.key]
-        if node < 0:
-            continue
-        if not draft.field.allowed(p)[node]:
-            return False
-        left = draft.open_room_on(group, node) - scene.row(p)
-        asked = np.flatnonzero(scene.row(p))
-        if (left[asked] < 0).any():
-            return False
-    return True
+        if node >= 0:
+            if not draft.field.allowed(p)[node]:
+                return False
+            back[node] = back[node] + scene.row(p) if node in back else scene.row(p)
+    return all(
+        (draft.open_room_on(group, node)[more > 0] >= more[more > 0]).all()
+        for node, more in back.items()
+    )

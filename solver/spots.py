@@ -47,7 +47,7 @@ class Spots:
         if len(nodes) == 1:
             one = draft.open_room_on(self._group, int(nodes[0]))
             return np.asarray(one[self._asked][None, :])
-        room = np.minimum(draft.field.room[nodes], np.maximum(draft.base[nodes], 0))
+        room = np.minimum(draft.field.room[nodes], np.maximum(draft.pools.common[nodes], 0))
         if self._group is not None:
             mine = draft.claims_of.get(self._group, ())
             for k, i in enumerate(nodes):
