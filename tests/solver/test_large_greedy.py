@@ -1,6 +1,8 @@
 """In clusters where a hunt is judged by what it touches alone, the draft is legal all the same."""
 
 import pytest
+from benchmarks.edges import reclaim
+from benchmarks.large import Large, large
 
 from apportion.models import Config
 from apportion.policies.legality import verify
@@ -11,8 +13,6 @@ from apportion.solver.entry import outcome_of
 from apportion.solver.greedy import rank_and_place
 from apportion.solver.hunt import LARGE
 from apportion.solver.leveling import levels_of
-from benchmarks.edges import reclaim
-from benchmarks.large import Large, large
 
 CASES = [
     Large(nodes=100, waiting=400, queues=20, seed=seed, fill=fill)
