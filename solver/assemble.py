@@ -143,7 +143,9 @@ def _held(
         if waiting and not _only_gated_extra(waiting, outcome, m.key):
             keys = tuple(sorted(p.key for p in waiting))
             reasons = tuple(reasons_for(outcome, m.key))
-            if proven and could_run[m.key]:
+            # At a full queue the limit says it all.
+            full = bool(reasons) and all(r.rule == "quota" for r in reasons)
+            if proven and could_run[m.key] and not full:
                 reasons = (*reasons, _no_victims(m.key))
             out.append(Held(m.key, keys, reasons))
         elif m.key in refused:

@@ -209,7 +209,8 @@ class _Greedy:
         key = (
             -1 if promised else self._slice(fill),
             -queue_priority(self.scene, line.queue), -item.group.priority,
-            fill, item.group.created_s, item.id,
+            # Floats of fractions keep their order; the fractions decide where they are equal.
+            float(fill), fill, item.group.created_s, item.id,
         )  # fmt: skip
         heappush(self._heads, (key, line.queue, item))
 
