@@ -217,7 +217,7 @@ def _named(draft: Draft, about: str) -> set[GroupKey]:
     if kind in ("group", "pod"):
         pod = scene.pods.get(PodKey(name)) if kind == "pod" else None
         group = pod.group if pod is not None else GroupKey(name)
-        if group in started:
+        if group is not None and group in started:
             return {group}
         return draft.takers_of(group) if group is not None else set()
     if kind == "node":
