@@ -13,6 +13,8 @@ from .search import Clock
 
 S_PER_CELL = 45e-6
 """Seconds that a cell takes until it is in the solver, measured on a core of 2024."""
+CELLS_OF_A_VICTIM = 6
+"""What a pod that may be evicted takes (its rights, its gang, its price), in cells."""
 SHARE = 0.6
 """Part of the time left that building may take."""
 
@@ -34,7 +36,10 @@ def cells_of(scene: Scene) -> int:
     }
     if not kinds:
         return 0
-    alone = {i for p, i in scene.holders if evictable(scene, p)}
+    on = [i for p, i in scene.holders if evictable(scene, p)]
+    alone = set(on)
+    hunted = scene.config.evictions != "none" and any(m.group.may_preempt for m in seekers)
     open_ = np.array([i not in alone for i in range(len(scene.nodes))], dtype=np.bool_)
     alike = len(np.unique(scene.room_later[open_], axis=0)) if open_.any() else 0
-    return len(kinds) * (len(alone) + alike)
+    cells = len(kinds) * (len(alone) + alike)
+    return cells + CELLS_OF_A_VICTIM * len(on) if hunted else cells
