@@ -48,7 +48,6 @@ class Draft:
         self.evicted: dict[PodKey, int] = {}
         self.losing: dict[GroupKey, int] = {}
         """How many pods are evicted, of groups that lose some."""
-        self.group_of: dict[PodKey, GroupKey] = {}
         self.use = {q: np.array(v, dtype=object) for q, v in self.limits.use.items()}
         self.fixed_use = {
             q: np.array(v, dtype=object) for q, v in non_preemptible_use(scene).items()
