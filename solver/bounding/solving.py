@@ -15,6 +15,7 @@ from ortools.math_opt import (
     parameters_pb2,
 )
 from ortools.math_opt.core.python import solver
+from pybind11_abseil.status import StatusNotOk
 
 from .program import Program, Real
 
@@ -35,26 +36,29 @@ class Solver:
         self._goal = goal = goal / _size(goal)
         self._lower = np.zeros(program.columns)
         self._upper = program.upper
-        self._solver = solver.new(
-            parameters_pb2.SOLVER_TYPE_GLOP,
-            _model(program, goal),
-            parameters_pb2.SolverInitializerProto(),
-        )
+        self._solver = _new(program, goal)
 
     def maximize(self, goal: Real, lower: Real, upper: Real, limit_s: float) -> Solution | None:
-        """Return the best point found; None where there is none in time, or none at all."""
+        """Return the best point found; None where there is none in time, or none at all.
+
+        GLOP gives up on some programs for numerical trouble; then there is none, either.
+        """
         size = _size(goal)
         self._tell(goal / size, lower, upper)
         asked = parameters_pb2.SolveParametersProto()
         asked.time_limit.FromTimedelta(timedelta(seconds=limit_s))
-        result = self._solver.solve(
-            asked,
-            model_parameters_pb2.ModelSolveParametersProto(),
-            None,
-            callback_pb2.CallbackRegistrationProto(),
-            None,
-            None,
-        )
+        try:
+            result = self._solver.solve(
+                asked,
+                model_parameters_pb2.ModelSolveParametersProto(),
+                None,
+                callback_pb2.CallbackRegistrationProto(),
+                None,
+                None,
+            )
+        except StatusNotOk:
+            self._begin_anew()
+            return None
         for found in result.solutions:
             if found.HasField("dual_solution") and found.HasField("primal_solution"):
                 point = found.primal_solution.variable_values
@@ -64,6 +68,11 @@ class Solver:
                     _dense(dual.ids, dual.values, self._program.rows) * size,
                 )
         return None
+
+    def _begin_anew(self) -> None:
+        """Forget what the solver knows: what it gave up on is no good start for another solve."""
+        self._lower, self._upper = np.zeros(self._program.columns), self._program.upper
+        self._solver = _new(self._program, self._goal)
 
     def _tell(self, goal: Real, lower: Real, upper: Real) -> None:
         update = model_update_pb2.ModelUpdateProto()
@@ -77,6 +86,14 @@ class Solver:
             of.values.extend(new[changed].tolist())
         self._lower, self._upper, self._goal = lower, upper, goal
         self._solver.update(update)
+
+
+def _new(program: Program, goal: Real) -> solver.Solver:
+    return solver.new(
+        parameters_pb2.SOLVER_TYPE_GLOP,
+        _model(program, goal),
+        parameters_pb2.SolverInitializerProto(),
+    )
 
 
 def _size(goal: Real) -> float:

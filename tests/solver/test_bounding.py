@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from pybind11_abseil.status import Status, StatusCode, StatusNotOk
 
 from apportion.models import Config
 from apportion.policies.levels import Levels
@@ -138,3 +139,23 @@ def test_work_without_a_right_is_proven_to_stay_out() -> None:
 
     assert [h.group for h in made.held] == ["x/large"]
     assert made.solver.gap == 0
+
+
+def test_where_the_lp_solver_gives_up_there_is_a_bound_all_the_same() -> None:
+    made, goal, best = program(3)
+
+    class GivesUp:
+        """A solver that fails as GLOP does on numerical trouble."""
+
+        def update(self, _: object) -> None:
+            pass
+
+        def solve(self, *_: object) -> object:
+            raise StatusNotOk(Status(StatusCode.INTERNAL, "ABNORMAL"))
+
+    asked = Solver(made, goal)
+    asked._solver = GivesUp()
+    assert asked.maximize(goal, np.zeros(made.columns), made.upper, 10.0) is None
+    again = asked.maximize(goal, np.zeros(made.columns), made.upper, 10.0)
+    assert again is not None
+    assert best <= upper_bound(made, goal, again.multipliers, np.zeros(made.columns), made.upper)
