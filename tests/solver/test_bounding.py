@@ -141,7 +141,9 @@ def test_work_without_a_right_is_proven_to_stay_out() -> None:
     assert made.solver.gap == 0
 
 
-def test_where_the_lp_solver_gives_up_there_is_a_bound_all_the_same() -> None:
+def test_where_the_lp_solver_gives_up_there_is_a_bound_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     made, goal, best = program(3)
 
     class GivesUp:
@@ -154,7 +156,7 @@ def test_where_the_lp_solver_gives_up_there_is_a_bound_all_the_same() -> None:
             raise StatusNotOk(Status(StatusCode.INTERNAL, "ABNORMAL"))
 
     asked = Solver(made, goal)
-    asked._solver = GivesUp()
+    monkeypatch.setattr(asked, "_solver", GivesUp())
     assert asked.maximize(goal, np.zeros(made.columns), made.upper, 10.0) is None
     again = asked.maximize(goal, np.zeros(made.columns), made.upper, 10.0)
     assert again is not None
