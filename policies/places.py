@@ -175,9 +175,17 @@ class Places:
         for i in self.items_of_group.get(group, ()):
             if not i.new:
                 out[i.kind].append(self.of(i).beyond(queue, measure, asks))
-        if lost >= running and out["minimum"]:
-            return all(out["minimum"])
-        return 0 < lost <= sum(out["elastic"])
+        return may_go(lost, running, out["minimum"], sum(out["elastic"]))
+
+
+def may_go(lost: int, running: int, minima: Sequence[bool], singles: int) -> bool:
+    """Say whether so many of a group's running pods are beyond.
+
+    ``minima``: whether each minimum is; ``singles``: how many elastic members are.
+    """
+    if lost >= running and minima:
+        return all(minima)
+    return 0 < lost <= singles
 
 
 def places_of(table: StandingTable, outcome: Outcome) -> Places:

@@ -188,13 +188,8 @@ class Rights:
     def _within(self, queues: Iterable[QueueName], asks: Iterable[int], measure: Measure) -> bool:
         case: _Case = (tuple(queues), tuple(asks), measure)
         if case not in self._fits:
-            use, most = self._outcome.use_after, self._standing.floors[measure]
-            self._fits[case] = all(
-                int(use[q][r]) <= most[q][r]
-                for q in case[0]
-                for r in case[1]
-                if r in self._standing.columns
-            )
+            use = self._outcome.use_after
+            self._fits[case] = self._standing.holds_within(measure, use, case[0], case[1])
         return self._fits[case]
 
 

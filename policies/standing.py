@@ -3,17 +3,18 @@
 Sections 2 and 3 of docs/design/order.md, in exact fractions; computed once per scene.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from ..models import GroupKey, Pod, QueueName
 from .could_run import usable_pods
 from .entitlement import Fractions, demand_of, dues_of, entitlements_of
 from .evictable import given_up
 from .items import AS_IT_IS, Item, items_of
+from .ledger import Matrix
 from .limits import Limits, limits_of
 from .members import Members
 from .scene import Scene
@@ -75,6 +76,22 @@ class StandingTable:
         if case not in self._shares:
             self._shares[case] = self.share([int(v) for v in self.scene.rows(pods)])
         return self._shares[case]
+
+    def holds_within(
+        self,
+        measure: Measure,
+        use: Mapping[QueueName, Any],
+        queues: Iterable[QueueName],
+        asks: Iterable[int],
+        more: Matrix | None = None,
+    ) -> bool:
+        """Say whether use (and so much more) stays within a measure in what is asked for."""
+        most, asked = self.floors[measure], [r for r in asks if r in self.columns]
+        return all(
+            int(use[q][r]) + (0 if more is None else int(more[r])) <= most[q][r]
+            for q in queues
+            for r in asked
+        )
 
     def share(self, row: Sequence[int]) -> Fraction:
         """Return the dominant share of an amount: max over resources of amount / capacity."""

@@ -12,6 +12,7 @@ from ..models import GroupKey, QueueName
 from .evictable import victim_priority
 from .items import Item
 from .outcome import Outcome
+from .places import may_go
 from .prefixes import Prefixes, changed_by, items_after, items_of_started
 from .rights import cross_branches
 from .scene import Scene
@@ -61,10 +62,8 @@ class _Beyond:
         """
         over = self._over(group, queue, measure)
         minima = [not columns.isdisjoint(asks) for kind, columns in over if kind == "minimum"]
-        if lost >= running and minima:
-            return all(minima)
         singles = sum(not columns.isdisjoint(asks) for kind, columns in over if kind != "minimum")
-        return 0 < lost <= singles
+        return may_go(lost, running, minima, singles)
 
     def _over(
         self, group: GroupKey, queue: QueueName, measure: Measure
@@ -219,13 +218,8 @@ class Takers:
     def _is_within(self, queues: tuple[QueueName, ...], asks: Asks, measure: Measure) -> bool:
         case = (queues, asks, measure)
         if case not in self._within:
-            use, most = self._outcome.use_after, self._standing.floors[measure]
-            self._within[case] = all(
-                int(use[q][r]) <= most[q][r]
-                for q in queues
-                for r in asks
-                if r in self._standing.columns
-            )
+            use = self._outcome.use_after
+            self._within[case] = self._standing.holds_within(measure, use, queues, asks)
         return self._within[case]
 
     def _may_lose(self, victim: GroupKey, ways: _Ways, asks: Asks) -> bool:

@@ -46,8 +46,6 @@ class Draft:
         """How many evictions there were, those that were taken back too."""
         self.places: dict[PodKey, int] = {}
         self.evicted: dict[PodKey, int] = {}
-        self.losing: dict[GroupKey, int] = {}
-        """How many pods are evicted, of groups that lose some."""
         self.use = {q: np.array(v, dtype=object) for q, v in self.limits.use.items()}
         self.fixed_use = {
             q: np.array(v, dtype=object) for q, v in non_preemptible_use(scene).items()
@@ -243,7 +241,6 @@ class Draft:
             self._takers[pod.key] = taker
         self.evicted[pod.key] = -1 if node is None else node
         if pod.group is not None:
-            self.losing[pod.group] = self.losing.get(pod.group, 0) + 1
             self._count_gone(pod.group, 1)
         self._account([pod], -1)
 
@@ -251,9 +248,6 @@ class Draft:
         """Undo :meth:`evict` of a pod that was not evicted for all."""
         node = self.evicted.pop(pod.key)
         if pod.group is not None:
-            self.losing[pod.group] -= 1
-            if not self.losing[pod.group]:
-                del self.losing[pod.group]
             self._count_gone(pod.group, -1)
         if node >= 0:
             self.changes.append(node)

@@ -212,8 +212,6 @@ def _named(draft: Draft, about: str) -> set[GroupKey]:
     """Return which starting groups to withdraw for what a violation is about."""
     kind, _, name = about.partition(" ")
     scene, started = draft.scene, draft.started
-    if kind == "group" and name in started:
-        return {GroupKey(name)}
     if kind in ("group", "pod"):
         pod = scene.pods.get(PodKey(name)) if kind == "pod" else None
         group = pod.group if pod is not None else GroupKey(name)
@@ -229,7 +227,6 @@ def _named(draft: Draft, about: str) -> set[GroupKey]:
     else:
         there = []
     # What has freed nothing gives way first, the last that came before the others.
-    there.sort(key=lambda g: g in draft.claims_of)
     quiet = [g for g in there if g not in draft.claims_of]
     return {(quiet or there or list(started))[-1]} if started else set()
 

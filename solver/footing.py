@@ -57,7 +57,7 @@ def rights_to(
             if herd.priority[runner] >= g.priority:
                 return None
             continue
-        pledge = _cross(draft, g.queue, queue, asks, runner, draft.losing[victim])
+        pledge = _cross(draft, g.queue, queue, asks, runner, int(draft.gone[runner]))
         if pledge is None:
             return None
         out[pledge] = None
@@ -75,14 +75,8 @@ def _cross(
     herd = draft.herd
     for measure in MEASURES:
         branches = cross_branches(draft.scene, claimant, victim, asks, measure)
-        if branches is None:
-            continue
-        most = draft.table.floors[measure]
-        if any(
-            draft.use[q][r] > most[q][r]
-            for q in branches.claimant
-            for r in asks
-            if r in draft.table.columns
+        if branches is None or not draft.table.holds_within(
+            measure, draft.use, branches.claimant, asks
         ):
             continue
         minimum, elastic = draft.standings.beyond(branches.victim, measure, asks)

@@ -123,12 +123,8 @@ class _Ways:
     def _stays_within(self, queues: tuple[QueueName, ...], measure: Measure) -> bool:
         key = (queues, measure)
         if key not in self._within:
-            table, use = self._draft.table, self._draft.use
-            most = table.floors[measure]
-            self._within[key] = all(
-                use[q][r] + self._row[r] <= most[q][r]
-                for q in queues
-                for r in self._asks
-                if r in table.columns
+            draft = self._draft
+            self._within[key] = draft.table.holds_within(
+                measure, draft.use, queues, self._asks, self._row
             )
         return self._within[key]
