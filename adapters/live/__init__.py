@@ -1,0 +1,1 @@
+"""The live scheduler: watches a cluster, plans cycle by cycle, and carries the plans out."""

@@ -1,0 +1,22 @@
+"""A change to be sent to the API server, as a value."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+MERGE_PATCH = "application/merge-patch+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One request that changes something."""
+
+    method: str
+    """POST, PATCH or PUT."""
+    path: str
+    """From the root of the API, with the subresource."""
+    body: Mapping[str, Any]
+    about: str
+    """What is written, for messages: ``PodGroup team/train``."""
+    content_type: str = MERGE_PATCH
+    """Of a PATCH; all else is JSON."""

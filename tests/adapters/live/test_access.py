@@ -1,0 +1,146 @@
+"""Requests against a small server on loopback."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from apportion.adapters.live.access import Access, LostError, RefusedError, opened, refusal
+from apportion.models import InputError
+
+STATUS = {"kind": "Status", "reason": "Conflict", "message": "the object has been modified"}
+
+
+def kubeconfig(folder: Path, url: str, token: str = "sesame") -> str:
+    text = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "here",
+        "contexts": [{"name": "here", "context": {"cluster": "here", "user": "me"}}],
+        "clusters": [{"name": "here", "cluster": {"server": url}}],
+        "users": [{"name": "me", "user": {"token": token}}],
+    }
+    path = folder / "kubeconfig"
+    path.write_text(json.dumps(text))
+    return str(path)
+
+
+Handler = Callable[[web.Request], Any]
+
+
+async def asked(folder: Path, handler: Handler, ask: Callable[[Access], Any]) -> Any:
+    app = web.Application()
+    app.router.add_route("*", "/{tail:.*}", handler)
+    async with (
+        TestServer(app) as server,
+        opened(kubeconfig(folder, str(server.make_url("/")))) as a,
+    ):
+        return await ask(a)
+
+
+def test_a_request_bears_the_token_and_its_parameters(tmp_path: Path, run: Any) -> None:
+    async def handler(request: web.Request) -> web.Response:
+        return web.json_response([request.headers["Authorization"], dict(request.query)])
+
+    body = run(asked(tmp_path, handler, lambda a: a.get("/api/v1/pods", {"limit": "5"})))
+
+    assert json.loads(body) == ["Bearer sesame", {"limit": "5"}]
+
+
+def test_a_body_is_sent_as_json_of_the_type_asked_for(tmp_path: Path, run: Any) -> None:
+    async def handler(request: web.Request) -> web.Response:
+        return web.json_response([request.method, request.content_type, await request.json()])
+
+    patch = "application/merge-patch+json"
+    body = run(
+        asked(tmp_path, handler, lambda a: a.send("PATCH", "/x", {"a": 1}, content_type=patch))
+    )
+
+    assert json.loads(body) == ["PATCH", patch, {"a": 1}]
+
+
+def test_an_error_says_status_reason_and_how_long_to_wait(tmp_path: Path, run: Any) -> None:
+    async def handler(request: web.Request) -> web.Response:
+        return web.json_response(STATUS, status=409, headers={"Retry-After": "3"})
+
+    with pytest.raises(RefusedError, match="the object has been modified") as e:
+        run(asked(tmp_path, handler, lambda a: a.get("/x")))
+
+    assert (e.value.status, e.value.reason, e.value.retry_after_s) == (409, "Conflict", 3.0)
+    assert not e.value.is_for_now
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "want"),
+    [
+        (429, b"", (True, "", None)),
+        (500, b"\xff no json", (True, "", None)),
+        (404, b'{"reason": "NotFound", "details": 7}', (False, "NotFound", None)),
+        (429, b'{"details": {"retryAfterSeconds": 2}}', (True, "", 2.0)),
+        (429, b'{"details": {"retryAfterSeconds": "soon"}}', (True, "", None)),
+        (403, b"[1]", (False, "", None)),
+    ],
+)
+def test_whatever_the_body_of_an_error_is_it_can_be_told(
+    status: int, body: bytes, want: tuple[bool, str, float | None]
+) -> None:
+    told = refusal(status, body)
+
+    assert (told.is_for_now, told.reason, told.retry_after_s) == want
+
+
+def test_a_server_that_is_gone_is_lost_and_not_refused(tmp_path: Path, run: Any) -> None:
+    async def ask() -> bytes:
+        async with opened(kubeconfig(tmp_path, "http://127.0.0.1:9")) as a:
+            return await a.get("/x")
+
+    with pytest.raises(LostError, match="GET /x"):
+        run(ask())
+
+
+def test_a_watch_yields_whole_lines_however_they_are_cut(tmp_path: Path, run: Any) -> None:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        assert request.query["watch"] == "true"
+        answer = web.StreamResponse()
+        await answer.prepare(request)
+        for piece in (b'{"n":', b' 1}\n{"n": 2}\n\n{"n"', b': 3}\n{"half'):
+            await answer.write(piece)
+        return answer
+
+    async def ask(a: Access) -> list[Any]:
+        return [json.loads(line) async for line in a.watch("/x", {"timeoutSeconds": "5"})]
+
+    assert run(asked(tmp_path, handler, ask)) == [{"n": 1}, {"n": 2}, {"n": 3}]
+
+
+def test_a_watch_that_breaks_off_is_lost(tmp_path: Path, run: Any) -> None:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        answer = web.StreamResponse()
+        await answer.prepare(request)
+        await answer.write(b'{"n": 1}\n')
+        assert request.transport is not None
+        request.transport.abort()
+        return answer
+
+    seen: list[bytes] = []
+
+    async def ask(a: Access) -> None:
+        async for line in a.watch("/x", {}):
+            seen.append(line)
+
+    with pytest.raises(LostError, match="GET /x"):
+        run(asked(tmp_path, handler, ask))
+    assert seen == [b'{"n": 1}']
+
+
+def test_a_configuration_that_is_missing_says_what_to_pass(tmp_path: Path, run: Any) -> None:
+    async def ask() -> None:
+        async with opened(str(tmp_path / "nothing")):
+            pass
+
+    with pytest.raises(InputError, match="pass --kubeconfig FILE"):
+        run(ask())
