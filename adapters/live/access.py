@@ -304,7 +304,7 @@ async def _settings(
         if renew:
             await read()
             context_of_tls = tls()
-        auth = await known.auth_settings()
+        auth: Any = await known.auth_settings()
         return Server(
             str(known.host).rstrip("/"),
             context_of_tls,
