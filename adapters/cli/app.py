@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from ...models.errors import BugError, InputError
-from . import check, plan, rules, version
+from . import check, crds, plan, rules, version
 
 UNHOLDING, UNUSABLE, BUG, INTERRUPTED = 1, 2, 3, 130
 _USAGE: Any = typer.BadParameter.__mro__[2]
@@ -56,6 +56,7 @@ def app() -> typer.Typer:
     made.command(epilog=plan.EXAMPLES)(plan.plan)
     made.command(epilog=check.EXAMPLES)(check.check)
     made.command(epilog=rules.EXAMPLES)(rules.rules)
+    made.command(epilog=crds.EXAMPLES)(crds.crds)
     made.command(epilog=version.EXAMPLES)(version.version)
     return made
 

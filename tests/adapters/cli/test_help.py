@@ -11,14 +11,15 @@ import pytest
 import typer
 
 from apportion import __version__
-from apportion.adapters.cli import app, check, plan, rules, version
+from apportion.adapters.cli import app, check, crds, plan, rules, version
 
 HEAVY = ("ortools", "numpy", "networkx", "pydantic", "rich", "yaml", "kubernetes")
 KUBECTL = "examples/kubectl-dump/dump.yaml"
 
 
 def examples() -> list[str]:
-    texts = (app.TOUR, plan.EXAMPLES, check.EXAMPLES, rules.EXAMPLES, version.EXAMPLES)
+    pages = (plan, check, rules, crds, version)
+    texts = (app.TOUR, *(page.EXAMPLES for page in pages))
     lines = [line.strip() for text in texts for line in text.splitlines()]
     return [ln for ln in lines if ln.startswith(("apportion ", "kubectl "))]
 
@@ -43,7 +44,7 @@ def test_help_is_the_tour(cli: Any, args: tuple[str, ...]) -> None:
         assert word in result.out
 
 
-@pytest.mark.parametrize("command", ["plan", "check", "rules", "version"])
+@pytest.mark.parametrize("command", ["plan", "check", "rules", "crds", "version"])
 def test_every_command_has_examples(cli: Any, command: str) -> None:
     result = cli(command, "--help")
 
@@ -63,8 +64,9 @@ def test_example_does_what_it_shows(cli: Any, line: str, tmp_path: Path) -> None
     if words[0] == "kubectl":
         words = words[words.index("|") + 1 :]
         stdin = Path(KUBECTL).read_text()
-    if ">" in words:
-        words = words[: words.index(">")]
+    for end in (">", "|"):
+        if end in words:
+            words = words[: words.index(end)]
 
     result = cli(*words[1:], stdin=stdin)
 
