@@ -1,0 +1,101 @@
+"""What has been asked of the cluster and is not seen in it yet: laid over what the watches say.
+
+A bind that the server has accepted counts from that moment, not from the event that tells of it;
+else the next cycle would give the same room away again. Nothing of this survives the process:
+whoever starts anew lists the cluster first, and finds it there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from ...models import Group, GroupKey, NodeName, Pod, PodKey, PodState, Reason, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bind that was sent, and not refused."""
+
+    uid: str
+    node: NodeName
+    devices: tuple[int, ...] = ()
+    claimed: tuple[str, ...] = ()
+
+
+@dataclass
+class Assumed:
+    """Binds, evictions and promises on their way into what the watches say."""
+
+    bound: dict[PodKey, Bound] = field(default_factory=dict)
+    leaving: dict[PodKey, str] = field(default_factory=dict)
+    """Uid of each pod whose eviction was accepted."""
+    promised: dict[PodKey, tuple[str, NodeName | None]] = field(default_factory=dict)
+    """Uid, and the node that was nominated for the pod, or None where that was taken back."""
+
+    def over(self, snapshot: Snapshot) -> Snapshot:
+        """Return the snapshot with all of it; what it shows already is forgotten."""
+        seen = snapshot.pods_by_key
+        changed: dict[PodKey, Pod] = {}
+        for key, bound in list(self.bound.items()):
+            pod = seen.get(key)
+            if pod is None or pod.uid != bound.uid or pod.state is not PodState.PENDING:
+                del self.bound[key]
+            else:
+                changed[key] = _running(pod, bound, snapshot.taken_at_s)
+        for key, uid in list(self.leaving.items()):
+            pod = seen.get(key)
+            if pod is None or pod.uid != uid or pod.state is not PodState.RUNNING:
+                del self.leaving[key]
+            else:
+                changed[key] = replace(pod, state=PodState.TERMINATING)
+        for key, (uid, node) in list(self.promised.items()):
+            pod = seen.get(key)
+            if pod is None or pod.uid != uid or not _waits(pod) or pod.nominated == node:
+                del self.promised[key]
+            elif key not in changed:
+                changed[key] = replace(pod, nominated=node)
+        return with_pods(snapshot, changed) if changed else snapshot
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.bound or self.leaving or self.promised)
+
+
+def _waits(pod: Pod) -> bool:
+    return pod.state in (PodState.PENDING, PodState.GATED)
+
+
+def _running(pod: Pod, bound: Bound, now_s: int) -> Pod:
+    return replace(
+        pod,
+        state=PodState.RUNNING,
+        node=bound.node,
+        nominated=None,
+        started_s=now_s,
+        devices=bound.devices,
+        claimed=bound.claimed,
+        ready=False,
+    )
+
+
+def with_pods(snapshot: Snapshot, changed: Mapping[PodKey, Pod]) -> Snapshot:
+    """Return the snapshot with some pods replaced; promises follow the pods."""
+    pods = tuple(changed.get(p.key, p) for p in snapshot.pods)
+    nodes = snapshot.nodes_by_name
+    promises = {k: n for k, n in snapshot.nominations if k not in changed}
+    for p in changed.values():
+        if p.ours and p.state is PodState.PENDING and p.nominated in nodes and p.nominated:
+            promises[p.key] = p.nominated
+    return replace(snapshot, pods=pods, nominations=tuple(sorted(promises.items())))
+
+
+def with_groups(snapshot: Snapshot, changed: Mapping[GroupKey, Group]) -> Snapshot:
+    """Return the snapshot with some groups replaced."""
+    return replace(snapshot, groups=tuple(changed.get(g.key, g) for g in snapshot.groups))
+
+
+def held_back(group: Group, message: str) -> Group:
+    """Return the group as one that is not planned now, with the reason."""
+    reason = Reason("cluster", f"group {group.key}", message)
+    return replace(group, hold=tuple(sorted({*group.hold, reason})))

@@ -1,0 +1,50 @@
+"""Since when running gangs lack members: what the cluster itself does not say.
+
+A gang is broken while some of its members run, fewer than it needs. How long it has been so is
+known only to who watches; whoever starts anew begins to count again, so that nothing is given up
+too early. A gang with a member that no controller would bring back is never given up: deleting it
+for its own sake would lose it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from ...models import Group, GroupKey, Pod, PodState, Snapshot
+
+
+@dataclass(slots=True)
+class BrokenGangs:
+    """By group, the second since which it has been broken."""
+
+    _since: dict[GroupKey, int] = field(default_factory=dict)
+
+    def in_snapshot(self, snapshot: Snapshot) -> dict[GroupKey, Group]:
+        """Return the broken groups with the moment since which they are; forget whole ones."""
+        pods = snapshot.pods_by_group
+        now = snapshot.taken_at_s
+        changed: dict[GroupKey, Group] = {}
+        broken: dict[GroupKey, int] = {}
+        for g in snapshot.groups:
+            members = pods.get(g.key, ())
+            if g.effective_minimum <= 1 or not _is_broken(g, members):
+                continue
+            since = self._since.get(g.key, now if g.broken_since_s is None else g.broken_since_s)
+            broken[g.key] = since
+            kept = all(p.owner for p in members if p.state is PodState.RUNNING)
+            shown = since if kept else now
+            if g.broken_since_s != shown:
+                changed[g.key] = replace(g, broken_since_s=shown)
+        self._since = broken
+        return changed
+
+    @property
+    def since(self) -> Mapping[GroupKey, int]:
+        return self._since
+
+
+def _is_broken(group: Group, members: tuple[Pod, ...]) -> bool:
+    runs = sum(p.state is PodState.RUNNING for p in members)
+    ended = sum(p.state is PodState.SUCCEEDED for p in members)
+    return 0 < runs < group.effective_minimum - ended

@@ -1,0 +1,180 @@
+"""Carrying a plan out: evictions, promises, binds, in this order, and what became of each.
+
+Nothing here decides anything: what the cluster no longer agrees with is left out, and the next
+cycle decides again. Each step is safe to be the last one, since the process may end after any:
+victims leave for a promise that is written down, a gang that is bound in part is completed or
+given up by whoever plans next.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...models import GroupKey, NodeName, Plan, Pod, PodKey, Snapshot
+from .access import Api, LostError, RefusedError
+from .assumed import Assumed, Bound
+from .backoff import Backoff
+from .binder import BoundGroup, End, Sleep, ToBind, bind_group
+from .evictor import Evicted, evict, victim_sets
+from .recheck import changed_victims, stale_groups
+from .write import MERGE_PATCH
+
+
+class DeposedError(Exception):
+    """Another replica may have taken over: nothing more is written."""
+
+
+@dataclass(slots=True)
+class Carried:
+    """What became of a plan."""
+
+    bound: list[PodKey] = field(default_factory=list)
+    evicted: list[PodKey] = field(default_factory=list)
+    refused: dict[GroupKey, str] = field(default_factory=dict)
+    """Groups that did not get what the plan gave them, each with the reason."""
+    stale: dict[GroupKey, str] = field(default_factory=dict)
+    """Groups that were left out, since the cluster has changed under the plan."""
+
+
+class Carrier:
+    """Applies plans to one cluster.
+
+    Parameters
+    ----------
+    api
+        The server.
+    assumed, backoff
+        Where it is noted what was done, and who was refused.
+    version_of
+        Resource version of a pod as it was last seen; empty where it is not known.
+    may_write
+        Asked before every group: whether this replica still leads.
+    now_s
+        A clock that never goes back.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        assumed: Assumed,
+        backoff: Backoff,
+        version_of: Callable[[PodKey], str],
+        may_write: Callable[[], bool],
+        now_s: Callable[[], float],
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._api = api
+        self._assumed = assumed
+        self._backoff = backoff
+        self._version_of = version_of
+        self._may_write = may_write
+        self._now_s = now_s
+        self._sleep = sleep
+
+    async def carry_out(self, plan: Plan, seen: Snapshot, now: Snapshot) -> Carried:
+        """Apply a plan that was made for ``seen`` to the cluster that is as ``now`` says.
+
+        Raises
+        ------
+        DeposedError
+            When this replica leads no longer; what was sent by then stays noted.
+        """
+        done = Carried()
+        spared = await self._evict(plan, seen, now, done)
+        await self._promise(plan, seen, spared)
+        await self._bind(plan, seen, now, done)
+        return done
+
+    async def _evict(
+        self, plan: Plan, seen: Snapshot, now: Snapshot, done: Carried
+    ) -> set[GroupKey]:
+        if not plan.evictions:
+            return set()
+        self._check()
+        changed = changed_victims(plan, seen, now)
+        sets = victim_sets(e for e in plan.evictions if e.pod not in changed)
+        evicted: Evicted = await evict(self._api, sets, seen)
+        for key, uid in evicted.pods.items():
+            self._assumed.leaving[key] = uid
+            done.evicted.append(key)
+        for no in evicted.refusals:
+            for g in no.beneficiaries:
+                self._refuse(g, no.why, no.retry_after_s, done)
+        return evicted.spared
+
+    async def _promise(self, plan: Plan, seen: Snapshot, spared: set[GroupKey]) -> None:
+        """Write the places that pods wait for into the pods, and take back old ones."""
+        wanted: dict[PodKey, NodeName | None] = {
+            n.pod: n.node for n in plan.nominations if n.group not in spared
+        }
+        starts = {b.pod for b in plan.binds}
+        for key, _ in seen.nominations:
+            if key not in wanted and key not in starts:
+                wanted[key] = None
+        changes = [
+            (pod, node)
+            for key, node in wanted.items()
+            if (pod := seen.pods_by_key[key]).nominated != node
+        ]
+        if changes:
+            self._check()
+            await asyncio.gather(*(self._nominate(pod, node) for pod, node in changes))
+
+    async def _nominate(self, pod: Pod, node: NodeName | None) -> None:
+        path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/status"
+        body = {"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": node}}
+        try:
+            await self._api.send("PATCH", path, body, content_type=MERGE_PATCH)
+        except (RefusedError, LostError):
+            return  # a promise that was not written down is made again by the next cycle
+        self._assumed.promised[pod.key] = (pod.uid, node)
+
+    async def _bind(self, plan: Plan, seen: Snapshot, now: Snapshot, done: Carried) -> None:
+        if not plan.binds:
+            return
+        done.stale = stale_groups(plan, seen, now)
+        devices = plan.devices
+        groups: dict[GroupKey, list[ToBind]] = defaultdict(list)
+        for b in plan.binds:
+            if b.group in done.stale:
+                continue
+            pod = seen.pods_by_key[b.pod]
+            groups[b.group].append(ToBind(pod, b.node, self._version_of(b.pod)))
+            self._assumed.bound[b.pod] = Bound(pod.uid, b.node, devices.get(b.pod, ()))
+        try:
+            await asyncio.gather(*(self._bind_one(g, ps, done) for g, ps in groups.items()))
+        except DeposedError:
+            for one in (x for pods in groups.values() for x in pods):
+                if one.pod.key not in done.bound:
+                    self._assumed.bound.pop(one.pod.key, None)
+            raise
+
+    async def _bind_one(self, group: GroupKey, pods: Sequence[ToBind], done: Carried) -> None:
+        self._check()
+        result = await bind_group(self._api, pods, self._sleep)
+        for key, end in result.ends.items():
+            if end is End.BOUND:
+                done.bound.append(key)
+            elif end is not End.UNSURE:
+                self._assumed.bound.pop(key, None)
+        if result.is_whole:
+            self._backoff.accepted(group)
+        else:
+            self._refuse(group, _told(result), result.retry_after_s, done)
+
+    def _refuse(self, group: GroupKey, why: str, wait_s: float, done: Carried) -> None:
+        done.refused[group] = why
+        self._backoff.refused(group, why, self._now_s(), wait_s)
+
+    def _check(self) -> None:
+        if not self._may_write():
+            raise DeposedError
+
+
+def _told(result: BoundGroup) -> str:
+    ends: Mapping[End, int] = {
+        e: n for e in End if (n := sum(x is e for x in result.ends.values()))
+    }
+    counts = ", ".join(f"{n} {e}" for e, n in ends.items())
+    return f"{result.why} ({counts} of {len(result.ends)} members)"

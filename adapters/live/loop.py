@@ -1,0 +1,263 @@
+"""The loop: when something has changed, look, plan, check again, and carry out; then wait.
+
+Never two cycles at once. The plan is made in a thread of its own, with the solver in a child
+process, so that the watches go on meanwhile.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ...models import Config, Plan, PodKey, Snapshot
+from ...solver.entry import plan as solve
+from ...solver.process import SolverProcess
+from .access import Api, LostError, RefusedError
+from .assumed import Assumed, held_back, with_groups
+from .backoff import Backoff
+from .broken import BrokenGangs
+from .carry import Carried, Carrier, DeposedError
+
+log = logging.getLogger("apportion")
+
+
+class World(Protocol):
+    """The cluster as it is known here; the mirror is one."""
+
+    def snapshot(self, now_s: int) -> Snapshot: ...
+
+    def version_of(self, key: PodKey) -> str: ...
+
+
+Planner = Callable[[Snapshot, Config, SolverProcess | None], Plan]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often; times in seconds."""
+
+    period_s: float = 1.0
+    """Between the begins of two cycles at most this long, while changes go on coming."""
+    quiet_s: float = 0.05
+    """A cycle waits until changes have paused for so long, since pods of a gang come together."""
+    retry_s: float = 30.0
+    """Without any change, what is held is planned again this often: grace and cooldowns end."""
+    idle_s: float = 600.0
+    """The same where nothing is held."""
+    failed_s: float = 2.0
+    """After a cycle that failed, before the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """What one cycle saw, decided and did."""
+
+    number: int
+    snapshot: Snapshot
+    plan: Plan
+    carried: Carried
+    seconds: Mapping[str, float]
+    """By phase: snapshot, solve, recheck, apply."""
+    changes: int
+    """How many objects had changed since the cycle before."""
+
+
+Listener = Callable[[Cycle], Awaitable[None]]
+
+
+def _solved(snapshot: Snapshot, config: Config, process: SolverProcess | None) -> Plan:
+    return solve(snapshot, config, process=process)
+
+
+@dataclass(slots=True)
+class Means:
+    """Time and the planner, which tests bring their own of."""
+
+    wall_s: Callable[[], float] = time.time
+    now_s: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    planner: Planner = _solved
+
+
+@dataclass
+class Changes:
+    """Wakes the loop; the feed has one."""
+
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    changes: int = 0
+
+
+class Changing(Protocol):
+    """What tells of changes; the feed is one."""
+
+    changed: asyncio.Event
+    changes: int
+
+
+class Loop:
+    """Plans and carries out, cycle by cycle, while this replica leads."""
+
+    def __init__(
+        self,
+        api: Api,
+        world: World,
+        news: Changing,
+        config: Callable[[], Config],
+        *,
+        leads: Callable[[], bool] = lambda: True,
+        dry_run: bool = False,
+        pace: Pace | None = None,
+        means: Means | None = None,
+        listeners: tuple[Listener, ...] = (),
+    ) -> None:
+        self._world = world
+        self._news = news
+        self._config = config
+        self._leads = leads
+        self._dry_run = dry_run
+        self._pace = pace or Pace()
+        self._means = means or Means()
+        self._listeners = listeners
+        self.assumed = Assumed()
+        self.backoff = Backoff()
+        self.broken = BrokenGangs()
+        self._carrier = Carrier(
+            api, self.assumed, self.backoff, world.version_of, leads, self._means.now_s,
+            self._means.sleep,
+        )  # fmt: skip
+        self.cycles = 0
+        self.last: Cycle | None = None
+        self.beat_s = self._means.now_s()
+        """When the loop last showed that it is alive."""
+        self._solver: SolverProcess | None = None
+        self._thread = ThreadPoolExecutor(1, "plan")
+        self._seen_changes = -1
+        self._changes_before = 0
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Run cycles until told to stop; what a cycle has begun is carried to its end."""
+        try:
+            while not stop.is_set():
+                await self._wait(stop)
+                if stop.is_set():
+                    break
+                if not self._leads():
+                    self._forget()
+                    continue
+                await self._guarded()
+        finally:
+            self._thread.shutdown(wait=False, cancel_futures=True)
+            if self._solver is not None:
+                self._solver.kill()
+
+    async def _guarded(self) -> None:
+        """Run a cycle; a failure of any kind is logged, and followed by another cycle."""
+        try:
+            await self.cycle()
+        except DeposedError:
+            log.warning("not the leader any more: the plan is dropped")
+            self._forget()
+        except (LostError, RefusedError) as e:
+            log.warning("the cycle ended early: %s", e)
+            self._seen_changes = -1
+            await self._means.sleep(self._pace.failed_s)
+        except Exception:
+            log.exception("the cycle failed; this is a bug, please report it")
+            self._seen_changes = -1
+            await self._means.sleep(self._pace.failed_s)
+
+    async def cycle(self) -> Cycle:
+        """Look, plan, check again, carry out, tell."""
+        means, seconds = self._means, dict[str, float]()
+        began = means.now_s()
+        changes = self._news.changes
+        self._news.changed.clear()
+        seen = self._look()
+        seconds["snapshot"] = means.now_s() - began
+        solving = means.now_s()
+        config = self._config()
+        made = await asyncio.get_running_loop().run_in_executor(
+            self._thread, means.planner, seen, config, self._child(config)
+        )
+        seconds["solve"] = means.now_s() - solving
+        self.cycles += 1
+        carried = Carried()
+        if not self._dry_run and _does_something(made, seen):
+            rechecking = means.now_s()
+            now = self._look()
+            seconds["recheck"] = means.now_s() - rechecking
+            applying = means.now_s()
+            carried = await self._carrier.carry_out(made, seen, now)
+            seconds["apply"] = means.now_s() - applying
+        self._seen_changes = -1 if carried.stale else changes
+        before, self._changes_before = self._changes_before, changes
+        done = Cycle(self.cycles, seen, made, carried, seconds, changes - before)
+        self.last = done
+        for tell in self._listeners:
+            await tell(done)
+        return done
+
+    def _look(self) -> Snapshot:
+        """Return the cluster with what is on its way, and who has to wait."""
+        self.beat_s = self._means.now_s()
+        seen = self.assumed.over(self._world.snapshot(int(self._means.wall_s())))
+        changed = self.broken.in_snapshot(seen)
+        known = seen.groups_by_key
+        self.backoff.keep(known.keys())
+        for key, why in self.backoff.held(self._means.now_s()).items():
+            changed[key] = held_back(changed.get(key, known[key]), f"is tried again soon: {why}")
+        return with_groups(seen, changed) if changed else seen
+
+    def _child(self, config: Config) -> SolverProcess | None:
+        if config.engine == "greedy" or self._means.planner is not _solved:
+            return None
+        if self._solver is None:
+            self._solver = SolverProcess(config.memory_limit_mib)
+        self._solver.start()
+        return self._solver
+
+    def _forget(self) -> None:
+        """Drop what was assumed: another replica may do otherwise, and the watches tell."""
+        self.assumed.__init__()  # type: ignore[misc]
+        self._seen_changes = -1
+
+    async def _wait(self, stop: asyncio.Event) -> None:
+        """Wait until there is something to plan."""
+        began = self._means.now_s()
+        if self._news.changes == self._seen_changes:
+            await self._until_woken(stop, self._idle_s(began))
+        # Pods of a gang come one by one: wait for a pause, but no longer than the period.
+        while not stop.is_set():
+            self.beat_s = self._means.now_s()
+            count = self._news.changes
+            await self._means.sleep(self._pace.quiet_s)
+            late = self._means.now_s() - began >= self._pace.period_s
+            if self._news.changes == count or late:
+                return
+
+    def _idle_s(self, now_s: float) -> float:
+        last = self.last
+        waits = last is None or last.plan.held or last.plan.nominations or self.broken.since
+        wait_s = self._pace.retry_s if waits else self._pace.idle_s
+        retry_s = self.backoff.next_s(now_s)
+        return wait_s if retry_s is None else max(0.0, min(wait_s, retry_s - now_s))
+
+    async def _until_woken(self, stop: asyncio.Event, timeout_s: float) -> None:
+        waits = [asyncio.ensure_future(e.wait()) for e in (stop, self._news.changed)]
+        try:
+            await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for w in waits:
+                w.cancel()
+                with suppress(asyncio.CancelledError):
+                    await w
+
+
+def _does_something(made: Plan, seen: Snapshot) -> bool:
+    """Say whether the plan asks the cluster for anything that it has not yet."""
+    promised = {n.pod: n.node for n in made.nominations}
+    return bool(made.binds or made.evictions) or promised != dict(seen.nominations)

@@ -1,0 +1,225 @@
+"""Cycles on a fake cluster, from the change to what is done about it."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from apportion.adapters.live.access import RefusedError
+from apportion.adapters.live.loop import Cycle, Loop, Means, Pace
+from apportion.models import Config, Plan, PodState, Snapshot
+from fakes.cluster import FakeCluster, Script
+from oracle.build import Members, node, queue, snapshot
+
+from .worlds import GREEDY, changed, failing, planned
+
+NODES = (node("n1", 2), node("n2", 2))
+
+
+class Stage:
+    """A loop on a fake cluster; ``until`` runs it until something holds."""
+
+    def __init__(
+        self,
+        world: Snapshot,
+        script: Script | None = None,
+        planner: Callable[[Snapshot], Plan] = planned,
+        **more: Any,
+    ) -> None:
+        self.cluster = FakeCluster(world, script)
+        self.cycles: list[Cycle] = []
+        self.leads = True
+        means = Means(sleep=self._sleep, planner=lambda s, c, p: planner(s))
+        self.loop = Loop(
+            self.cluster, self.cluster, self.cluster, lambda: GREEDY, leads=lambda: self.leads,
+            pace=Pace(quiet_s=0.001, failed_s=0.001), means=means, listeners=(self._note,), **more,
+        )  # fmt: skip
+
+    async def _sleep(self, seconds: float) -> None:
+        await asyncio.sleep(min(seconds, 0.001))
+
+    async def _note(self, cycle: Cycle) -> None:
+        self.cycles.append(cycle)
+
+    def until(self, holds: Callable[[], bool], do: Callable[[], None] | None = None) -> None:
+        async def go() -> None:
+            stop = asyncio.Event()
+            task = asyncio.create_task(self.loop.run(stop))
+            if do is not None:
+                while not self.cycles:
+                    await asyncio.sleep(0.001)
+                do()
+            while not holds():
+                if task.done():
+                    await task
+                await asyncio.sleep(0.001)
+            stop.set()
+            await task
+
+        asyncio.run(asyncio.wait_for(go(), 10))
+
+
+def test_what_waits_is_bound_and_then_there_is_peace() -> None:
+    stage = Stage(snapshot(*NODES, queue("q"), Members("g", "q", waiting=4, minimum=4)))
+
+    stage.until(lambda: len(stage.cluster.places) == 4 and len(stage.cycles) >= 2)
+
+    assert len(stage.cycles) == 2
+    assert not stage.cycles[1].plan.binds
+
+
+def test_a_pod_that_comes_wakes_the_loop() -> None:
+    world = snapshot(*NODES, queue("q"), Members("g", "q", waiting=1))
+    later = snapshot(*NODES, queue("q"), Members("g", "q", waiting=2)).pods[1]
+    stage = Stage(world)
+
+    stage.until(lambda: "x/g1" in stage.cluster.places, do=lambda: stage.cluster.put(later))
+
+    assert len(stage.cluster.places) == 2
+
+
+def test_victims_leave_and_their_places_are_taken() -> None:
+    victims = Members("v", "q", on=["n1", "n1", "n2", "n2"])
+    stage = Stage(
+        snapshot(*NODES, queue("q"), victims, Members("g", "q", waiting=2, minimum=2, priority=9))
+    )
+
+    def go() -> None:
+        for key in stage.cycles[0].carried.evicted:
+            stage.cluster.delete(key)
+
+    stage.until(lambda: {"x/g0", "x/g1"} <= stage.cluster.places.keys(), do=go)
+
+    assert stage.cluster.asked("evict") == stage.cluster.asked("try")
+    assert len(stage.cluster.asked("evict")) == 2
+
+
+def test_a_dry_run_plans_and_writes_nothing() -> None:
+    stage = Stage(snapshot(*NODES, queue("q"), Members("g", "q", waiting=1)), dry_run=True)
+
+    stage.until(lambda: bool(stage.cycles))
+
+    assert stage.cycles[0].plan.binds
+    assert not stage.cluster.requests
+
+
+def test_who_does_not_lead_does_nothing_and_begins_when_it_leads() -> None:
+    stage = Stage(snapshot(*NODES, queue("q"), Members("g", "q", waiting=1)))
+    stage.leads = False
+
+    async def go() -> None:
+        stop = asyncio.Event()
+        task = asyncio.create_task(stage.loop.run(stop))
+        for _ in range(20):
+            await asyncio.sleep(0.001)
+        assert not stage.cycles
+        stage.leads = True
+        while not stage.cluster.places:
+            await asyncio.sleep(0.001)
+        stop.set()
+        await task
+
+    asyncio.run(asyncio.wait_for(go(), 10))
+
+
+def test_a_group_that_was_refused_waits_and_keeps_no_other_waiting() -> None:
+    forbidden = failing("bind", lambda: RefusedError(403, "Forbidden", "by policy"), "x/a0")
+    both = Members("a", "q", waiting=1), Members("b", "q", waiting=1, pod={"gates": ("g",)})
+    stage = Stage(snapshot(node("n1", 9), queue("q"), *both), forbidden)
+    stage.cluster.put(replace(stage.cluster.pod("x/b0"), state=PodState.GATED))
+
+    stage.until(
+        lambda: len(stage.cycles) >= 2 and "x/b0" in stage.cluster.places,
+        do=lambda: changed(stage.cluster, "x/b0", state=PodState.PENDING, gates=()),
+    )
+
+    [reason] = [r for h in stage.cycles[1].plan.held if h.group == "x/a" for r in h.reasons]
+    assert "is tried again soon: binding pod x/a0 to node n1: 403" in reason.message
+    assert stage.cluster.asked("bind") == ["x/a0", "x/b0"]
+
+
+def test_a_planner_that_fails_is_tried_again() -> None:
+    fails = iter([True, False])
+
+    def planner(world: Snapshot) -> Plan:
+        if next(fails, False):
+            raise RuntimeError("a bug")
+        return planned(world)
+
+    stage = Stage(snapshot(*NODES, queue("q"), Members("g", "q", waiting=1)), planner=planner)
+
+    stage.until(lambda: "x/g0" in stage.cluster.places)
+
+
+def test_a_gang_that_lost_a_member_counts_as_broken_since_it_was_seen_so() -> None:
+    owned = {"owner": "Job/g"}
+    world = snapshot(
+        node("n1", 4), queue("q"), Members("g", "q", on=["n1", "n1"], minimum=3, pod=owned)
+    )
+    stage = Stage(world)
+
+    stage.until(lambda: bool(stage.cycles))
+
+    group = stage.cycles[0].snapshot.groups[0]
+    assert group.broken_since_s == world.taken_at_s
+    assert not stage.cluster.asked("evict")
+
+
+def test_a_broken_gang_with_a_pod_that_nobody_would_bring_back_is_never_given_up() -> None:
+    world = snapshot(
+        node("n1", 4), queue("q"),
+        Members("g", "q", on=["n1", "n1"], minimum=3, broken_since_s=1),
+    )  # fmt: skip
+    stage = Stage(world)
+
+    stage.until(lambda: bool(stage.cycles))
+
+    assert not stage.cycles[0].plan.evictions
+    assert not stage.cluster.asked("try")
+
+
+def test_a_stale_plan_is_made_again_at_once() -> None:
+    heard, loops = threading.Event(), list[asyncio.AbstractEventLoop]()
+
+    def change() -> None:
+        changed(stage.cluster, "x/g0", labels={"app": "other"})
+        heard.set()
+
+    def planner(world: Snapshot) -> Plan:
+        if not heard.is_set():
+            loops[0].call_soon_threadsafe(change)
+            heard.wait(5)
+        return planned(world)
+
+    stage = Stage(snapshot(*NODES, queue("q"), Members("g", "q", waiting=1)), planner=planner)
+
+    def holds() -> bool:
+        loops.append(asyncio.get_running_loop())
+        return "x/g0" in stage.cluster.places
+
+    stage.until(holds)
+
+    assert stage.cycles[0].carried.stale == {"x/g": "pod x/g0 has changed"}
+    assert stage.cluster.pod("x/g0").state is PodState.RUNNING
+
+
+def test_settings_are_asked_for_in_every_cycle() -> None:
+    seen: list[Config] = []
+    cluster = FakeCluster(snapshot(*NODES, queue("q"), Members("g", "q", waiting=1)))
+
+    def planner(world: Snapshot, config: Config, process: object) -> Plan:
+        seen.append(config)
+        return planned(world)
+
+    configs = iter([Config(seed=1), Config(seed=2)])
+    loop = Loop(cluster, cluster, cluster, lambda: next(configs), means=Means(planner=planner))
+
+    async def go() -> None:
+        await loop.cycle()
+        await loop.cycle()
+
+    asyncio.run(go())
+
+    assert [c.seed for c in seen] == [1, 2]
