@@ -1,0 +1,34 @@
+"""What one cycle did, for those who show it: metrics, the log, the debug page."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...models import Plan, Snapshot
+
+PHASES = ("snapshot", "solve", "apply")
+"""Phases of a cycle, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class CycleReport:
+    """One cycle, from what it saw to what came of its plan."""
+
+    number: int
+    started_s: float
+    """Seconds since 1970."""
+    seconds_by_phase: Mapping[str, float]
+    snapshot: Snapshot
+    plan: Plan
+    bound: int
+    """Pods that were bound."""
+    evicted: int
+    """Pods that were evicted."""
+    refused: int
+    """Binds that the cluster refused."""
+    changed_objects: int
+    """Objects that changed since the cycle before."""
+
+    @property
+    def seconds(self) -> float:
+        """How long the cycle took."""
+        return sum(self.seconds_by_phase.values())
