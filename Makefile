@@ -4,12 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help plan test check wheel-check fix bench bench-full soak clean
+.PHONY: help plan test control-plane cluster check wheel-check fix bench bench-full soak clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make plan    plan a small example and print it"
 	@echo "make test    run the tests"
+	@echo "make control-plane   build etcd, API server and others, for the tests on a real one"
+	@echo "make cluster         a local cluster with pretend GPU nodes, until Ctrl-C"
 	@echo "make check   static checks: format, lint, types, imports"
 	@echo "make wheel-check   build the wheel, install it alone, and plan with it"
 	@echo "make fix     format and repair what can be repaired"
@@ -24,8 +26,20 @@ $(STAMP): pyproject.toml
 plan: $(STAMP)
 	$(BIN)/apportion plan examples/small
 
+# Where the control plane cannot be built, the tests that need it are skipped.
 test: $(STAMP)
+	-$(CLUSTER).build
 	$(BIN)/python -m pytest -n auto -m "not soak"
+
+# Programs for the tests, from KUBEBUILDER_ASSETS or built by Go; minutes for the first time.
+CLUSTER := PYTHONPATH=tests $(BIN)/python -m cluster
+control-plane: $(STAMP)
+	$(CLUSTER).build
+
+NODES ?= 8
+GPUS ?= 8
+cluster: $(STAMP)
+	$(CLUSTER).start --nodes $(NODES) --gpus $(GPUS)
 
 soak: $(STAMP)
 	$(BIN)/python -m pytest -n auto -m soak

@@ -1,0 +1,1 @@
+"""A real control plane for tests and for people: etcd, API server, controllers, pretend nodes."""

@@ -1,0 +1,119 @@
+"""Empty a cluster for the next test: what was not there at the start is deleted."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from cluster.client import MERGE, THREADS, ApiError, Client, Data
+from cluster.kinds import Kind
+from cluster.waiting import until
+
+NAMES_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+MAKERS = {"apps", "batch"}
+"""Groups whose objects bring others back: they go first."""
+
+LAST = ("nodes", "customresourcedefinitions", "namespaces")
+"""Kinds that others are in."""
+
+KEPT = {
+    ("", "events"), ("events.k8s.io", "events"), ("coordination.k8s.io", "leases"),
+    ("", "endpoints"), ("discovery.k8s.io", "endpointslices"),
+}  # fmt: skip
+"""Kinds that the parts of the control plane write in kube-system and beside their nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """One object to be deleted."""
+
+    kind: Kind
+    name: str
+    namespace: str | None
+    uid: str
+    has_finalizers: bool
+
+    @property
+    def path(self) -> str:
+        return self.kind.path(self.name, self.namespace)
+
+
+def uids(client: Client) -> frozenset[str]:
+    """Return what is in the cluster now, to be kept by `clean`."""
+    return frozenset(thing.uid for kind in _kinds(client) for thing in _things(client, kind))
+
+
+def clean(client: Client, kept: frozenset[str], deadline_s: float = 30) -> None:
+    """Delete everything but what is to be kept, at once: no grace, no finalizers, no budgets."""
+
+    def is_empty() -> bool:
+        try:
+            return not _sweep(client, kept)
+        except ApiError as error:
+            if error.status == 429:  # a definition came or went, its store is being made ready
+                return False
+            raise
+
+    until(is_empty, "the cluster is empty", deadline_s)
+
+
+def _sweep(client: Client, kept: frozenset[str]) -> list[str]:
+    """Delete what is there; return the paths of what was found, hence may be there still."""
+    found = []
+    with ThreadPoolExecutor(THREADS) as pool:
+        for kind in _kinds(client):
+            things = [thing for thing in _things(client, kind) if thing.uid not in kept]
+            list(pool.map(lambda thing: _delete(client, thing), things))
+            found += [thing.path for thing in things]
+    return found
+
+
+def _kinds(client: Client) -> list[Kind]:
+    """Return the kinds that can be emptied, in the order in which to do it."""
+    kinds = [k for k in client.kinds() if {"list", "delete"} <= k.verbs]
+
+    def order(kind: Kind) -> int:
+        if kind.plural in LAST:
+            return LAST.index(kind.plural) + 2
+        return 0 if kind.group in MAKERS else 1
+
+    return sorted(kinds, key=order)
+
+
+def _things(client: Client, kind: Kind) -> Iterator[Thing]:
+    try:
+        items = client.get(kind.path(), NAMES_ONLY)["items"] or ()  # null where there are none
+    except ApiError as error:
+        if error.status in (404, 405):  # its definition went a moment ago
+            return
+        raise
+    for item in items:
+        meta: dict[str, Any] = item["metadata"]
+        namespace = meta.get("namespace")
+        is_of_plane = namespace in ("kube-system", "kube-node-lease") and (
+            (kind.group, kind.plural) in KEPT
+        )
+        if not is_of_plane:
+            yield Thing(kind, meta["name"], namespace, meta["uid"], bool(meta.get("finalizers")))
+
+
+def _delete(client: Client, thing: Thing) -> None:
+    """Delete one object whatever it waits for."""
+    try:
+        client.request("DELETE", f"{thing.path}?gracePeriodSeconds=0&propagationPolicy=Background")
+        if thing.kind.plural == "namespaces":
+            _finalize(client, thing)
+        elif thing.has_finalizers and thing.kind.plural != "customresourcedefinitions":
+            change: Data = {"metadata": {"finalizers": None}}
+            client.request("PATCH", thing.path, change, sent=MERGE)
+    except ApiError as error:
+        if error.status not in (404, 409):  # gone, or changed: the next sweep sees
+            raise
+
+
+def _finalize(client: Client, thing: Thing) -> None:
+    """Let an empty namespace go; without this its controller takes seconds."""
+    body = client.get(thing.path)
+    body["spec"] = {"finalizers": []}
+    client.request("PUT", f"{thing.path}/finalize", body)

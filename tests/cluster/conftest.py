@@ -1,0 +1,102 @@
+"""Fixtures of the tests on a real control plane: one for each worker, emptied for each test."""
+
+from collections.abc import Generator, Iterator
+
+import pytest
+
+from cluster.binaries import binaries
+from cluster.cleaning import clean, uids
+from cluster.client import Client
+from cluster.plane import ControlPlane
+from cluster.waiting import PlaneError
+
+USUAL = ("kube-controller-manager", "kwok")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs the control plane, and move it to the end: the quick tests speak first."""
+    for item in items:
+        if needs_plane(item):
+            item.add_marker(pytest.mark.cluster)
+    items.sort(key=needs_plane)
+
+
+def needs_plane(item: pytest.Item) -> bool:
+    return "started" in getattr(item, "fixturenames", ())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the ends of the parts' logs to the report of a failed test."""
+    report = yield
+    plane = getattr(item, "funcargs", {}).get("plane")
+    if report.failed and isinstance(plane, ControlPlane):
+        report.sections.extend((f"log of {name}", tail) for name, tail in plane.tails().items())
+    return report
+
+
+@pytest.fixture(scope="session")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """One control plane for all tests of a worker, with controllers and pretend nodes."""
+    missing = binaries().missing()
+    if missing:
+        pytest.skip(f"no {' and no '.join(missing)} here: see `make control-plane`")
+    plane = ControlPlane(tmp_path_factory.mktemp("plane"))
+    others = [name for name in USUAL if not binaries().missing((name,))]
+    plane.start(*others)
+    yield plane
+    plane.stop()
+
+
+@pytest.fixture(scope="session")
+def initial(started: ControlPlane) -> frozenset[str]:
+    """What is in a cluster that nobody has used."""
+    with started.client() as client:
+        return uids(client)
+
+
+@pytest.fixture
+def plane(started: ControlPlane, initial: frozenset[str]) -> ControlPlane:
+    """The control plane, whole and empty. What a test kills or leaves is mended for the next."""
+    started.heal()
+    with started.client() as client:
+        clean(client, initial)
+    return started
+
+
+@pytest.fixture
+def client(plane: ControlPlane) -> Iterator[Client]:
+    """The administrator's client of an empty cluster."""
+    with plane.client() as client:
+        yield client
+
+
+@pytest.fixture
+def kwok(plane: ControlPlane) -> None:
+    """Pods that are bound run, and deleted ones go: the test needs kwok."""
+    need(plane, "kwok")
+
+
+@pytest.fixture
+def controllers(plane: ControlPlane) -> None:
+    """Budgets have a status, owners and jobs are looked after: the test needs the manager."""
+    need(plane, "kube-controller-manager")
+
+
+@pytest.fixture
+def neighbour(plane: ControlPlane) -> Iterator[None]:
+    """kube-scheduler beside the scheduler under test, for this test only."""
+    try:
+        plane.add("kube-scheduler")
+    except PlaneError as error:
+        pytest.skip(str(error))
+    yield
+    plane.remove("kube-scheduler")
+
+
+def need(plane: ControlPlane, name: str) -> None:
+    """Skip the test where the machine has not got this part."""
+    if name not in plane.parts:
+        pytest.skip(f"no {name} here: see `make control-plane`")

@@ -1,0 +1,70 @@
+"""A local cluster to try things on: `python -m cluster.start`, or `make cluster`."""
+
+import argparse
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+from cluster.build import build
+from cluster.manifests import apply_files
+from cluster.objects import placed_node
+from cluster.plane import ControlPlane
+from cluster.toolchain import BuildError
+from cluster.waiting import PlaneError, until
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "build" / "cluster"
+CONTROLLERS = ("*",)
+
+MANIFESTS: tuple[Path, ...] = ()
+"""What is installed on it: YAML files or folders, in this order."""
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make cluster", description=__doc__)
+    parser.add_argument("--nodes", type=int, default=8, help="pretend nodes (default: %(default)s)")
+    parser.add_argument("--gpus", type=int, default=8, help="GPUs on each (default: %(default)s)")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Start it, say how to reach it, and end it with Ctrl-C. Its data is gone then."""
+    asked = arguments()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        build()
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="plane-", dir=FOLDER) as folder:
+            _run(Path(folder), asked.nodes, asked.gpus)
+    except (BuildError, PlaneError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nthe cluster is gone")
+    return 0
+
+
+def _run(folder: Path, nodes: int, gpus: int) -> None:
+    plane = ControlPlane(folder, controllers=CONTROLLERS)
+    try:
+        plane.start("kube-controller-manager", "kube-scheduler", "kwok")
+        with plane.client() as client:
+            client.create_all(placed_node(i, gpus) for i in range(nodes))
+            apply_files(client, *MANIFESTS)
+        print(f"{nodes} nodes with {gpus} nvidia.com/gpu each; kube-scheduler runs, too.")
+        print(f"\n    export KUBECONFIG={plane.kubeconfig}\n\nCtrl-C ends it.", flush=True)
+        until(lambda: _ended(plane), "a part ends", float("inf"))
+    finally:
+        plane.stop()
+
+
+def _ended(plane: ControlPlane) -> bool:
+    for part in plane.parts.values():
+        if not part.is_running:
+            raise PlaneError(f"{part.name} has ended\n{part.tail()}")
+    return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

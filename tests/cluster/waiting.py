@@ -1,0 +1,25 @@
+"""Wait for what another process does: ask again until a deadline."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+PAUSE_S = 0.02
+
+
+class PlaneError(RuntimeError):
+    """The control plane does not do what it should; the message has the end of a log."""
+
+
+def until(ask: Callable[[], T | None], what: str, deadline_s: float = 20) -> T:
+    """Ask until the answer is true, and return it; the error says what did not come."""
+    end = time.monotonic() + deadline_s
+    while True:
+        answer = ask()
+        if answer:
+            return answer
+        if time.monotonic() > end:
+            raise PlaneError(f"not within {deadline_s:g} s: {what}; last answer: {answer!r:.500}")
+        time.sleep(PAUSE_S)
