@@ -34,7 +34,7 @@ from .queues_kueue import kueue_queues
 from .reader import Objects, read_objects
 from .storage import Storage
 from .topologies import Topologies
-from .volcano_jobs import expand
+from .volcano_jobs import Expansion, expand
 from .world import Priorities, World, defaults_of, namespaces_of, surroundings_of
 
 _OWNERS = (
@@ -53,12 +53,13 @@ def snapshot_from(documents: Iterable[Document], options: ReadOptions) -> Snapsh
 
     Documents of apportion.dev (scenarios, snapshots) are passed over.
     """
-    with _collector_off():
-        return _snapshot_from(documents, options)
+    with collector_off():
+        ledger = Ledger()
+        return snapshot_of_objects(read_objects(documents, options, ledger), options, ledger)
 
 
 @contextmanager
-def _collector_off() -> Iterator[None]:
+def collector_off() -> Iterator[None]:
     """Spare the cycle collector: a third of the time would go into objects without cycles."""
     was_on = gc.isenabled()
     gc.disable()
@@ -69,21 +70,12 @@ def _collector_off() -> Iterator[None]:
             gc.enable()
 
 
-def _snapshot_from(documents: Iterable[Document], options: ReadOptions) -> Snapshot:
-    ledger = Ledger()
-    objects = read_objects(documents, options, ledger)
+def snapshot_of_objects(objects: Objects, options: ReadOptions, ledger: Ledger) -> Snapshot:
+    """Return the snapshot of objects that were read; the ledger has what was said of them."""
     world = _world(objects, options, ledger)
     owners = Owners(_owners(objects))
     drafts = _drafts(objects, ledger)
-    volcano = {(d.namespace, d.name): d for d in drafts if d.dialect is Dialect.VOLCANO}
-    jobs = expand(
-        objects.of("batch.volcano.sh", "Job"),
-        objects.pod_keys,
-        volcano,
-        options,
-        world.taken_at_s,
-        ledger,
-    )
+    jobs = Expansion([], [], {}) if options.live else _expanded(objects, drafts, world)
     pods = candidates([*objects.of("", "Pod"), *jobs.pods], world)
     shares = any(c.spec.share is not None or names_devices(c.thing) for c in pods)
     if shares:
@@ -94,7 +86,8 @@ def _snapshot_from(documents: Iterable[Document], options: ReadOptions) -> Snaps
     fixed = foreign_pods(pods, world)
     nodes = _nodes(objects, world, shares)
     _warn_of_missing_nodes([*ours, *fixed], {n.name for n in nodes}, ledger)
-    _warn_if_none_is_ours(pods, jobs.elsewhere, bool(groups), options, ledger)
+    if not options.live:
+        _warn_if_none_is_ours(pods, jobs.elsewhere, bool(groups), options, ledger)
     things = {c.thing.key: c.thing for c in pods}
     known = [(things[p.key], p) for p in (*ours, *fixed)]
     budgets = (
@@ -119,6 +112,18 @@ def _snapshot_from(documents: Iterable[Document], options: ReadOptions) -> Snaps
         rejected=ledger.rejected,
         warnings=ledger.warnings,
         counted=dict(sorted(ledger.counted.items())),
+    )
+
+
+def _expanded(objects: Objects, drafts: Iterable[Draft], world: World) -> Expansion:
+    volcano = {(d.namespace, d.name): d for d in drafts if d.dialect is Dialect.VOLCANO}
+    return expand(
+        objects.of("batch.volcano.sh", "Job"),
+        objects.pod_keys,
+        volcano,
+        world.options,
+        world.taken_at_s,
+        world.ledger,
     )
 
 

@@ -42,6 +42,7 @@ class MetaBody(Hot):
     generate_name: str | None = None
     namespace: str | None = None
     uid: str | None = None
+    resource_version: str | None = None
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     generation: int | None = None
@@ -135,12 +136,9 @@ def thing_of(
     name, namespace = meta.name or "", meta.namespace or ""
     if name or not any(path in ("metadata", "metadata.name") for path, _ in faults.found):
         _check_name(name, meta, faults)
-    if kind in CLUSTER_WIDE:
-        namespace = ""
-    else:
-        namespace = namespace or "default"
-        if _is_unusable(namespace):
-            faults.add("metadata.namespace", _name_rule(namespace))
+    namespace = namespace_of(kind, namespace)
+    if _is_unusable(namespace):
+        faults.add("metadata.namespace", _name_rule(namespace))
     return Thing(
         group=group,
         kind=kind,
@@ -155,6 +153,11 @@ def thing_of(
         generation=meta.generation,
         source=place_of(document),
     )
+
+
+def namespace_of(kind: str, written: str) -> str:
+    """Return the namespace of an object; "" for cluster-wide kinds."""
+    return "" if kind in CLUSTER_WIDE else written or "default"
 
 
 def moment(text: str | None, path: str, faults: Faults) -> int | None:

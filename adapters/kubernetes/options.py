@@ -18,3 +18,5 @@ class ReadOptions:
     """Node labels that are levels of the network, the widest first."""
     now_s: int | None = None
     """Seconds since 1970 that ages are computed from; None: the newest timestamp in the objects."""
+    live: bool = False
+    """The objects are a running cluster's: pods that do not exist yet are not made up from jobs."""

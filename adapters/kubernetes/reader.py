@@ -25,20 +25,30 @@ Key = tuple[str, str, str, str]
 class Objects:
     """The objects of the input by API group and kind, and the newest moment in them."""
 
-    def __init__(self, options: ReadOptions, ledger: Ledger) -> None:
+    def __init__(self) -> None:
         self.newest_s = 0
         self.pod_keys: set[str] = set()
         """Every pod of the input, bad ones included."""
         self.owners: list[Thing] = []
         """Objects of any other kind that say how many of their pods form a group."""
         self._things: dict[tuple[str, str], list[Thing]] = {}
+
+    def of(self, group: str, kind: str) -> list[Thing]:
+        """Return the objects of one kind, in the order they were kept."""
+        return self._things.get((group, kind), [])
+
+    def keep(self, thing: Thing) -> None:
+        self._things.setdefault((thing.group, thing.kind), []).append(thing)
+
+
+class _Reader:
+    """Reads documents into objects."""
+
+    def __init__(self, options: ReadOptions, ledger: Ledger) -> None:
+        self.objects = Objects()
         self._seen: dict[Key, Thing] = {}
         self._ledger = ledger
         self._readers = readers_for(options.queues_from)
-
-    def of(self, group: str, kind: str) -> list[Thing]:
-        """Return the objects of one kind, in the order they were read."""
-        return self._things.get((group, kind), [])
 
     def add(self, document: Document) -> None:
         """Read one document."""
@@ -86,26 +96,20 @@ class Objects:
     def _add(
         self, document: Document, group: str, kind: str, read: Read, head: HeadBody | None
     ) -> None:
-        faults = Faults()
-        faults.extend(document.faults)
-        thing = thing_of(document, group, kind, faults, head)
-        thing.body, found = read(document)
-        faults.extend(found)
+        thing, faults, newest_s = read_thing(document, group, kind, read, head)
         if kind == "Pod":
-            self.pod_keys.add(thing.key)
+            self.objects.pod_keys.add(thing.key)
         if not faults:
-            self._note_times(thing, faults)
-        if not faults:
+            self.objects.newest_s = max(self.objects.newest_s, newest_s)
             self._keep(thing, faults)
         if faults:
-            title = thing.title if thing.name else f"{kind} in {thing.source}"
-            self._ledger.reject(title, faults)
+            self._ledger.reject(title_of(thing), faults)
 
     def _keep(self, thing: Thing, faults: Faults) -> None:
         key = (thing.group, thing.kind, thing.namespace, thing.name)
         first = self._seen.setdefault(key, thing)
         if first is thing:
-            self._things.setdefault((thing.group, thing.kind), []).append(thing)
+            self.objects.keep(thing)
             if not is_usual_name(thing.name):
                 self._ledger.warn(
                     thing.title,
@@ -113,30 +117,12 @@ class Objects:
                     "an API server would refuse this name; write lower-case letters, digits, "
                     "'-' and '.'",
                 )
-        elif not _are_equal(first, thing):
+        elif not are_equal(first, thing):
             faults.add(
                 "metadata.name",
                 f"{thing.source} has other content than {first.source}, which counts; "
                 "remove one of them",
             )
-
-    def _note_times(self, thing: Thing, faults: Faults) -> None:
-        """Remember the newest moment; a malformed one is a fault."""
-        newest = max(self.newest_s, thing.created_s or 0, thing.deleted_s or 0)
-        status: Any = getattr(thing.body, "status", None)
-        if getattr(status, "start_time", None):
-            newest = max(newest, moment(status.start_time, "status.startTime", faults) or 0)
-        conditions: list[ConditionBody] = getattr(status, "conditions", None) or []
-        for i, c in enumerate(conditions):
-            if not c.last_transition_time:
-                continue
-            try:
-                at = seconds_of(c.last_transition_time)
-            except ValueError as e:
-                faults.add(f"status.conditions[{i}].lastTransitionTime", str(e))
-            else:
-                newest = newest if newest > at else at
-        self.newest_s = newest
 
     def _keep_owner(self, document: Document, group: str, kind: str) -> None:
         """Keep the head of an object of another kind that makes its pods a group."""
@@ -146,14 +132,50 @@ class Objects:
             faults = Faults()
             thing = thing_of(document, group, kind, faults)
             if not faults:
-                self.owners.append(thing)
+                self.objects.owners.append(thing)
+
+
+def read_thing(
+    document: Document, group: str, kind: str, read: Read, head: HeadBody | None
+) -> tuple[Thing, Faults, int]:
+    """Return the object, what is wrong with it, and the newest moment that it tells of."""
+    faults = Faults()
+    faults.extend(document.faults)
+    thing = thing_of(document, group, kind, faults, head)
+    thing.body, found = read(document)
+    faults.extend(found)
+    return thing, faults, 0 if faults else _newest_s(thing, faults)
+
+
+def title_of(thing: Thing) -> str:
+    """Return how messages call an object that may be faulty."""
+    return thing.title if thing.name else f"{thing.kind} in {thing.source}"
+
+
+def _newest_s(thing: Thing, faults: Faults) -> int:
+    """Return the newest moment; a malformed one is a fault."""
+    newest = max(thing.created_s or 0, thing.deleted_s or 0)
+    status: Any = getattr(thing.body, "status", None)
+    if getattr(status, "start_time", None):
+        newest = max(newest, moment(status.start_time, "status.startTime", faults) or 0)
+    conditions: list[ConditionBody] = getattr(status, "conditions", None) or []
+    for i, c in enumerate(conditions):
+        if not c.last_transition_time:
+            continue
+        try:
+            at = seconds_of(c.last_transition_time)
+        except ValueError as e:
+            faults.add(f"status.conditions[{i}].lastTransitionTime", str(e))
+        else:
+            newest = newest if newest > at else at
+    return newest
 
 
 def _is_apportions(data: Any) -> bool:
     return isinstance(data, dict) and str(data.get("apiVersion")).startswith(_OURS)
 
 
-def _are_equal(a: Thing, b: Thing) -> bool:
+def are_equal(a: Thing, b: Thing) -> bool:
     """Say whether two objects say the same, as far as it is read."""
     return all(
         getattr(a, name) == getattr(b, name)
@@ -163,7 +185,7 @@ def _are_equal(a: Thing, b: Thing) -> bool:
 
 def read_objects(documents: Iterable[Document], options: ReadOptions, ledger: Ledger) -> Objects:
     """Read all documents."""
-    objects = Objects(options, ledger)
+    reader = _Reader(options, ledger)
     for document in documents:
-        objects.add(document)
-    return objects
+        reader.add(document)
+    return reader.objects
