@@ -8,6 +8,7 @@ again, and what is not in the list is gone.
 import asyncio
 import random
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -117,6 +118,8 @@ class Feed:
         self._listed: set[Kind] = set()
         self._versions: dict[Kind, str] = {}
         """How far each watch has come; "" where the kind has to be listed."""
+        self._heard: Counter[Kind] = Counter()
+        """Events of each kind."""
 
     async def run(self) -> None:
         """Discover, list and watch for ever."""
@@ -151,7 +154,7 @@ class Feed:
         kind = (resource.group, resource.kind)
         waits = self._waits()
         while True:
-            before = self._versions.get(kind, "")
+            before, heard = self._versions.get(kind, ""), self._heard[kind]
             wait_s: float | None = None
             try:
                 await self._once(resource)
@@ -172,10 +175,9 @@ class Feed:
                 if self._versions.get(kind, "") == before:
                     self._versions[kind] = ""
             else:
-                if self._versions[kind] != before:
-                    waits = self._waits()
+                waits = self._waits()
                 continue
-            if self._versions.get(kind, "") not in ("", before):
+            if self._heard[kind] != heard:
                 waits = self._waits()
             await self._means.sleep(next(waits) if wait_s is None else wait_s)
 
@@ -271,8 +273,11 @@ class Feed:
                     head = _HEAD(event.object)
                 except msgspec.MsgspecError as e:
                     raise _BadAnswerError(f"an event cannot be read: {e}") from e
+                if event.type == "ERROR" and head.code == _EXPIRED:
+                    raise RefusedError(_EXPIRED, head.reason, head.message)
                 if event.type == "ERROR":
-                    raise RefusedError(head.code or 500, head.reason, head.message)
+                    raise _BadAnswerError(f"the watch fails: {head.reason} {head.message}")
+                self._heard[kind] += 1
                 version = head.metadata.resource_version
                 if _is_older(version, self._versions[kind]):
                     continue  # told before: within a kind, versions only rise
