@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ...models import Group, GroupKey, Plan, Pod, PodSpec, PodState, QueueName, Snapshot
+from ...models import Amounts, Group, GroupKey, Plan, Pod, PodState, QueueName, Snapshot
 
 STATES = ("running", "nominated", "waiting", "gated", "terminating")
 HOLDING = ("running", "terminating")
@@ -28,13 +28,13 @@ class Part:
     """What is kept for groups that are let in without pods."""
     held_groups: int = 0
 
-    def add(self, state: str, spec: PodSpec, times: int) -> None:
-        """Count pods of one state and one spec."""
+    def add(self, state: str, requests: Amounts, times: int) -> None:
+        """Count pods of one state with the same requests."""
         self.pods[state] += times
         into = self.used if state in HOLDING else self.waiting
         if state == "nominated":
             return  # its room is still that of others
-        for resource, amount in spec.requests.entries.items():
+        for resource, amount in requests.items():
             into[resource] += amount * times
         into["pods"] += times
 
@@ -57,15 +57,14 @@ def tally(snapshot: Snapshot, plan: Plan) -> Tally:
     above = _ancestry(snapshot)
     namespaces: dict[str, Part] = {}
     ours, others = Part(), Part()
-    specs: dict[int, PodSpec] = {}
-    counted = _counted(snapshot.pods, plan, queue_of, specs)
-    for (queue, namespace, state, spec), n in counted.items():
+    counted = _counted(snapshot.pods, plan, queue_of)
+    for (queue, namespace, state, requests), n in counted.items():
         if queue is None:
-            others.add(state, specs[spec], n)
+            others.add(state, requests, n)
             continue
         parts = [queues[q] for q in above.get(queue, ())]
         for part in (ours, namespaces.setdefault(namespace, Part()), *parts):
-            part.add(state, specs[spec], n)
+            part.add(state, requests, n)
     for group_of, amounts in _reservations(snapshot, plan):
         for q in above.get(group_of.queue, ()):
             queues[q].reserved.update(amounts)
@@ -77,17 +76,14 @@ def tally(snapshot: Snapshot, plan: Plan) -> Tally:
     return Tally(queues, namespaces, ours, others)
 
 
-Key = tuple[QueueName | None, str, str, int]
-"""Queue (None: of another scheduler), namespace, state, and which spec."""
+Key = tuple[QueueName | None, str, str, Amounts]
+"""Queue (None: of another scheduler), namespace, state, requests."""
 
 
 def _counted(
-    pods: Iterable[Pod],
-    plan: Plan,
-    queue_of: Mapping[GroupKey, QueueName],
-    specs: dict[int, PodSpec],
+    pods: Iterable[Pod], plan: Plan, queue_of: Mapping[GroupKey, QueueName]
 ) -> Counter[Key]:
-    """Count equal pods together; fill in the spec behind each id."""
+    """Count equal pods together."""
     bound = {b.pod for b in plan.binds}
     nominated = {n.pod for n in plan.nominations}
     evicted = {e.pod for e in plan.evictions}
@@ -102,10 +98,8 @@ def _counted(
             state = "running" if key in bound else is_placed
         elif evicted and p.state is PodState.RUNNING and p.key in evicted:
             state = "terminating"
-        spec = id(p.spec)
-        specs[spec] = p.spec
         queue = None if p.group is None else queue_of[p.group]
-        out[queue, p.namespace, state, spec] += 1
+        out[queue, p.namespace, state, p.spec.requests] += 1
     return out
 
 
