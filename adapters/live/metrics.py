@@ -146,8 +146,8 @@ class Metrics:
         self._duration.observe(report.seconds)
         self._e2e_ms.observe(report.seconds * 1000)
         self._open_ms.observe(report.seconds_by_phase.get("snapshot", 0.0) * 1000)
-        for phase in PHASES:
-            self._phase.labels(phase).observe(report.seconds_by_phase.get(phase, 0.0))
+        for phase, seconds in report.seconds_by_phase.items():
+            self._phase.labels(phase).observe(seconds)
         self._binds.inc(report.bound)
         self._refused.inc(report.refused)
         self._evictions.inc(report.evicted)

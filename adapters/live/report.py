@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from ...models import Plan, Snapshot
 
-PHASES = ("snapshot", "solve", "apply")
-"""Phases of a cycle, in their order."""
+PHASES = ("snapshot", "solve", "recheck", "apply")
+"""Phases of a cycle, in their order; a plan that does nothing ends with the second."""
 
 
 @dataclass(frozen=True, slots=True)
