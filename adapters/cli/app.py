@@ -14,6 +14,7 @@ import typer
 
 from ...models.errors import BugError, InputError
 from . import check, crds, plan, rules, version
+from . import run as run_command
 
 UNHOLDING, UNUSABLE, BUG, INTERRUPTED = 1, 2, 3, 130
 _USAGE: Any = typer.BadParameter.__mro__[2]
@@ -56,6 +57,7 @@ def app() -> typer.Typer:
     made.command(epilog=plan.EXAMPLES)(plan.plan)
     made.command(epilog=check.EXAMPLES)(check.check)
     made.command(epilog=rules.EXAMPLES)(rules.rules)
+    made.command(epilog=run_command.EXAMPLES)(run_command.run)
     made.command(epilog=crds.EXAMPLES)(crds.crds)
     made.command(epilog=version.EXAMPLES)(version.version)
     return made

@@ -11,14 +11,14 @@ import pytest
 import typer
 
 from apportion import __version__
-from apportion.adapters.cli import app, check, crds, plan, rules, version
+from apportion.adapters.cli import app, check, crds, plan, rules, run, version
 
 HEAVY = ("ortools", "numpy", "networkx", "pydantic", "rich", "yaml", "kubernetes")
 KUBECTL = "examples/kubectl-dump/dump.yaml"
 
 
 def examples() -> list[str]:
-    pages = (plan, check, rules, crds, version)
+    pages = (plan, check, rules, run, crds, version)
     texts = (app.TOUR, *(page.EXAMPLES for page in pages))
     lines = [line.strip() for text in texts for line in text.splitlines()]
     return [ln for ln in lines if ln.startswith(("apportion ", "kubectl "))]
@@ -44,7 +44,7 @@ def test_help_is_the_tour(cli: Any, args: tuple[str, ...]) -> None:
         assert word in result.out
 
 
-@pytest.mark.parametrize("command", ["plan", "check", "rules", "crds", "version"])
+@pytest.mark.parametrize("command", ["plan", "check", "rules", "run", "crds", "version"])
 def test_every_command_has_examples(cli: Any, command: str) -> None:
     result = cli(command, "--help")
 
@@ -56,6 +56,8 @@ def test_every_command_has_examples(cli: Any, command: str) -> None:
 def test_example_does_what_it_shows(cli: Any, line: str, tmp_path: Path) -> None:
     if line == "apportion check tests/scenarios":
         pytest.skip("runs as tests/scenarios/test_scenarios.py")
+    if line.startswith("apportion run"):
+        pytest.skip("needs a cluster: tests/cluster")
     if "--plan /tmp/plan.json" in line:
         made = cli("plan", "examples/small", "-o", "json")
         (tmp_path / "plan.json").write_text(made.out)

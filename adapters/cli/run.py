@@ -1,0 +1,135 @@
+"""``apportion run``: schedule a live cluster."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .options import (
+    Budget,
+    ConfigFile,
+    QueuesFromOption,
+    SchedulerNames,
+    Seed,
+    TopologyLabels,
+    asked,
+    chosen,
+)
+
+if TYPE_CHECKING:
+    from ..live.logs import LogFormat
+
+EXAMPLES = """
+\b
+Examples:
+  apportion run --dry-run
+  apportion run --kubeconfig admin.conf --scheduler-name apportion
+  apportion run --config apportion.yaml --log-format json
+"""
+
+
+def run(
+    kubeconfig: Annotated[
+        str | None,
+        typer.Option(
+            "--kubeconfig",
+            metavar="FILE",
+            help="How to reach the cluster. [default: the pod's service account, else kubectl's]",
+        ),
+    ] = None,
+    context: Annotated[
+        str | None, typer.Option("--context", metavar="NAME", help="A context of the kubeconfig.")
+    ] = None,
+    scheduler_name: SchedulerNames = None,
+    config: ConfigFile = None,
+    budget: Budget = None,
+    seed: Seed = None,
+    queues_from: QueuesFromOption = None,
+    topology_labels: TopologyLabels = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Plan and log; write nothing to the cluster.")
+    ] = False,
+    leader_elect: Annotated[
+        bool,
+        typer.Option(
+            "--leader-elect/--no-leader-elect",
+            help="Let one replica of several write, by a Lease.",
+        ),
+    ] = True,
+    lease_namespace: Annotated[
+        str, typer.Option("--lease-namespace", metavar="NAME", help="Where the Lease is.")
+    ] = "apportion-system",
+    lease_name: Annotated[
+        str, typer.Option("--lease-name", metavar="NAME", help="What the Lease is called.")
+    ] = "apportion",
+    period: Annotated[
+        str,
+        typer.Option(
+            "--period", metavar="TIME", help="While changes go on, a cycle at least this often."
+        ),
+    ] = "1s",
+    log_format: Annotated[
+        str, typer.Option("--log-format", metavar="text|json", help="One line for each event.")
+    ] = "text",
+) -> int:
+    """Schedule a live cluster.
+
+    Watches the cluster, plans whenever something has changed, binds what starts, evicts who makes
+    room, and says of the rest why it waits. Ends on SIGTERM, after what it has begun.
+    """
+    picked = chosen(config, budget, seed, False, topology_labels)
+    reading = asked(scheduler_name, queues_from, None, picked)
+    from msgspec.structs import replace
+
+    from ...models import Config
+    from ..inputs import DEFAULT_NAMES
+    from ..kubernetes import ReadOptions
+    from ..live import logs
+    from ..live.lease import LeaseName
+    from ..live.loop import Pace
+    from ..live.service import Options, identity, run_until_signalled, serve
+    from ..live.settings import SettingsFile
+
+    logs.set_up(_format(log_format))
+    changes = picked.changes
+
+    def over(settings: Config) -> Config:
+        return replace(settings, **changes)
+
+    settings = SettingsFile(config, over)
+    options = Options(
+        ReadOptions(
+            reading.scheduler_names or DEFAULT_NAMES,
+            reading.queues_from or "volcano",
+            reading.topology_labels,
+        ),
+        kubeconfig,
+        context,
+        dry_run,
+        LeaseName(lease_namespace, lease_name, identity()) if leader_elect else None,
+        Pace(period_s=_seconds(period)),
+    )
+    run_until_signalled(lambda stop: serve(options, settings, stop))
+    return 0
+
+
+def _format(text: str) -> "LogFormat":
+    from ...models import InputError
+
+    if text == "json":
+        return "json"
+    if text == "text":
+        return "text"
+    raise InputError(f"--log-format: must be text or json, got {text[:40]!r}")
+
+
+def _seconds(text: str) -> float:
+    from ...models import InputError
+    from ..durations import duration_ms
+
+    try:
+        ms = duration_ms(text)
+    except ValueError as e:
+        raise InputError(f"--period: {e}") from e
+    if not 50 <= ms <= 600_000:
+        raise InputError(f"--period: must be between 50ms and 10m, got {text}")
+    return ms / 1000.0

@@ -1,0 +1,165 @@
+"""The live scheduler, put together: connection, watches, lease, loop, and an orderly end."""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..kubernetes.options import ReadOptions
+from .access import Access, opened
+from .feed import Feed
+from .lease import Lease, LeaseName
+from .logs import event
+from .loop import Cycle, Loop, Pace
+from .mirror import Mirror
+from .settings import SettingsFile
+
+END_S = 20.0
+"""After it was told to stop, the scheduler has so long for what it has begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What ``apportion run`` was told."""
+
+    reading: ReadOptions
+    kubeconfig: str | None = None
+    context: str | None = None
+    dry_run: bool = False
+    lease: LeaseName | None = None
+    """None: no other replica is reckoned with."""
+    pace: Pace = field(default_factory=Pace)
+
+
+async def serve(options: Options, settings: SettingsFile, stop: asyncio.Event) -> None:
+    """Run the scheduler until told to stop."""
+    async with opened(options.kubeconfig, options.context) as access:
+        service = Service(access, options, settings)
+        await service.run(stop)
+
+
+class Service:
+    """One replica on one cluster."""
+
+    def __init__(self, access: Access, options: Options, settings: SettingsFile) -> None:
+        self.access = access
+        self.options = options
+        self.settings = settings
+        self.mirror = Mirror(options.reading)
+        self.feed = Feed(access, self.mirror)
+        self.lease = (
+            None
+            if options.lease is None or options.dry_run
+            else Lease(access, options.lease, time.monotonic, time.time)
+        )
+        self.loop = Loop(
+            access, self.mirror, self.feed, settings.current,
+            leads=self.leads, dry_run=options.dry_run, pace=options.pace, listeners=(self._log,),
+        )  # fmt: skip
+
+    def leads(self) -> bool:
+        """Whether this replica may write."""
+        return self.lease is None or self.lease.is_held
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Watch, and plan while leading; on ``stop`` end what has begun and hand the lease back."""
+        began = time.monotonic()
+        background = [self._task(self.feed.run(), stop), self._task(self.settings.run(), stop)]
+        if self.lease is not None:
+            background.append(self._task(self.lease.run(), stop))
+        try:
+            await _first(stop, self.feed.synced)
+            if not stop.is_set():
+                event("synced", seconds=time.monotonic() - began, requests=self.access.requests)
+                if self.lease is not None:
+                    await _first(stop, self.lease.gained)
+                await self._until_stopped(stop)
+        finally:
+            if self.lease is not None:
+                await self.lease.release()
+            for task in background:
+                task.cancel()
+            await asyncio.gather(*background, return_exceptions=True)
+            event("stopped", cycles=self.loop.cycles)
+
+    async def _until_stopped(self, stop: asyncio.Event) -> None:
+        running = asyncio.create_task(self.loop.run(stop))
+        await asyncio.wait(
+            (running, asyncio.ensure_future(stop.wait())), return_when="FIRST_COMPLETED"
+        )
+        try:
+            await asyncio.wait_for(running, END_S)
+        except TimeoutError:
+            event("the last cycle did not end in time", logging.WARNING, seconds=END_S)
+
+    def _task(self, what: Any, stop: asyncio.Event) -> asyncio.Task[None]:
+        """Start a task that must not end by itself; if it does, everything ends."""
+        task: asyncio.Task[None] = asyncio.create_task(what)
+
+        def ended(done: asyncio.Task[None]) -> None:
+            if not done.cancelled() and done.exception() is not None:
+                event("a part has failed; this is a bug", logging.ERROR, why=repr(done.exception()))
+                stop.set()
+
+        task.add_done_callback(ended)
+        return task
+
+    async def _log(self, cycle: Cycle) -> None:
+        plan, solver = cycle.plan, cycle.plan.solver
+        event(
+            "cycle",
+            number=cycle.number,
+            changes=cycle.changes,
+            nodes=len(cycle.snapshot.nodes),
+            pods=len(cycle.snapshot.pods),
+            bound=len(cycle.carried.bound),
+            evicted=len(cycle.carried.evicted),
+            promised=len(plan.nominations),
+            held=len(plan.held),
+            refused=len(cycle.carried.refused) or None,
+            stale=len(cycle.carried.stale) or None,
+            planned=len(plan.binds) if self.options.dry_run else None,
+            engine=solver.engine,
+            status=solver.status,
+            gap=solver.gap,
+            detail=solver.detail or None,
+            **{f"{k}Seconds": round(v, 4) for k, v in cycle.seconds.items()},
+        )
+        for group, why in {**cycle.carried.refused, **cycle.carried.stale}.items():
+            event("not carried out", logging.WARNING, group=group, why=why)
+
+
+async def _first(*events: asyncio.Event) -> None:
+    """Wait for whichever comes first."""
+    waits = [asyncio.ensure_future(e.wait()) for e in events]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for w in waits:
+            w.cancel()
+            with suppress(asyncio.CancelledError):
+                await w
+
+
+def identity() -> str:
+    """Return a name that no other replica has."""
+    return f"{os.environ.get('POD_NAME') or socket.gethostname()}_{os.getpid()}"
+
+
+def run_until_signalled(make: Callable[[asyncio.Event], Any]) -> None:
+    """Run a coroutine that ends when its event is set; SIGTERM and SIGINT set it."""
+
+    async def main() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for sign in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(sign, stop.set)
+        await make(stop)
+
+    asyncio.run(main())
