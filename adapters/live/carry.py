@@ -52,6 +52,8 @@ class Carrier:
         Asked before every group: whether this replica still leads.
     now_s
         A clock that never goes back.
+    steps
+        What some pods need before they can be bound, in this order.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class Carrier:
         may_write: Callable[[], bool],
         now_s: Callable[[], float],
         sleep: Sleep = asyncio.sleep,
+        steps: Sequence[Step] = (),
     ) -> None:
         self._api = api
         self._assumed = assumed
@@ -71,6 +74,8 @@ class Carrier:
         self._may_write = may_write
         self._now_s = now_s
         self._sleep = sleep
+        self._steps = tuple(steps)
+        self._waiting: set[asyncio.Task[None]] = set()
 
     async def carry_out(self, plan: Plan, seen: Snapshot, now: Snapshot) -> Carried:
         """Apply a plan that was made for ``seen`` to the cluster that is as ``now`` says.
@@ -142,16 +147,54 @@ class Carrier:
             pod = seen.pods_by_key[b.pod]
             groups[b.group].append(ToBind(pod, b.node, self._version_of(b.pod)))
             self._assumed.bound[b.pod] = Bound(pod.uid, b.node, devices.get(b.pod, ()))
+        now_at_once = []
+        for group, pods in groups.items():
+            steps = [s for s in self._steps if s.concerns(pods, plan)]
+            if steps:
+                done.preparing.append(group)
+                task = asyncio.create_task(self._bind_prepared(group, pods, plan, steps))
+                self._waiting.add(task)
+                task.add_done_callback(self._waiting.discard)
+            else:
+                now_at_once.append(self._bind_one(group, pods, done))
+        await asyncio.gather(*now_at_once)
+
+    async def _bind_prepared(
+        self, group: GroupKey, pods: Sequence[ToBind], plan: Plan, steps: Sequence[Step]
+    ) -> None:
+        """Bind a group once its steps are done; what became of it is seen by the watches."""
+        done, begun = Carried(), list[Step]()
         try:
-            await asyncio.gather(*(self._bind_one(g, ps, done) for g, ps in groups.items()))
+            for step in steps:
+                self._check()
+                begun.append(step)
+                await step.prepare(group, pods, plan)
+            # Preparing has changed the pods or what they name: the version of before is no more.
+            fresh = [ToBind(b.pod, b.node) for b in pods]
+            await self._bind_one(group, fresh, done)
+        except NotReadyError as e:
+            self._refuse(group, str(e), e.wait_s, done)
         except DeposedError:
-            for one in (x for pods in groups.values() for x in pods):
-                if one.pod.key not in done.bound:
-                    self._assumed.bound.pop(one.pod.key, None)
-            raise
+            pass  # whoever leads now decides
+        finally:
+            failed = [b for b in pods if b.pod.key not in done.bound]
+            unsure = {b.pod.key for b in failed if b.pod.key in self._assumed.bound}
+            unsure = unsure if done.bound or done.refused else set()
+            for b in failed:
+                if b.pod.key not in unsure:
+                    self._assumed.bound.pop(b.pod.key, None)
+            if failed and self._may_write():
+                for step in reversed(begun):
+                    await step.undo(group, [b for b in failed if b.pod.key not in unsure])
+            self.ended.set()
 
     async def _bind_one(self, group: GroupKey, pods: Sequence[ToBind], done: Carried) -> None:
-        self._check()
+        try:
+            self._check()
+        except DeposedError:
+            for b in pods:
+                self._assumed.bound.pop(b.pod.key, None)
+            raise
         result = await bind_group(self._api, pods, self._sleep)
         for key, end in result.ends.items():
             if end is End.BOUND:

@@ -112,8 +112,7 @@ class Service:
 
     async def _log(self, cycle: Cycle) -> None:
         plan, solver = cycle.plan, cycle.plan.solver
-        event(
-            "cycle",
+        fields: dict[str, Any] = dict(
             number=cycle.number,
             changes=cycle.changes,
             nodes=len(cycle.snapshot.nodes),
@@ -129,8 +128,9 @@ class Service:
             status=solver.status,
             gap=solver.gap,
             detail=solver.detail or None,
-            **{f"{k}Seconds": round(v, 4) for k, v in cycle.seconds.items()},
         )
+        fields |= {f"{k}Seconds": round(v, 4) for k, v in cycle.seconds.items()}
+        event("cycle", **fields)
         for group, why in {**cycle.carried.refused, **cycle.carried.stale}.items():
             event("not carried out", logging.WARNING, group=group, why=why)
 
