@@ -17,6 +17,7 @@ from .assumed import Assumed, Bound
 from .backoff import Backoff
 from .binder import BoundGroup, End, Sleep, ToBind, bind_group
 from .evictor import Evicted, evict, victim_sets
+from .prepare import NotReadyError, Step
 from .recheck import changed_victims, stale_groups
 from .write import MERGE_PATCH
 
@@ -33,6 +34,8 @@ class Carried:
     evicted: list[PodKey] = field(default_factory=list)
     refused: dict[GroupKey, str] = field(default_factory=dict)
     """Groups that did not get what the plan gave them, each with the reason."""
+    preparing: list[GroupKey] = field(default_factory=list)
+    """Groups that are bound once what they need is done; what became of them is seen later."""
     stale: dict[GroupKey, str] = field(default_factory=dict)
     """Groups that were left out, since the cluster has changed under the plan."""
 
@@ -76,6 +79,8 @@ class Carrier:
         self._sleep = sleep
         self._steps = tuple(steps)
         self._waiting: set[asyncio.Task[None]] = set()
+        self.ended = asyncio.Event()
+        """Set whenever a group that was prepared is bound, or was given up."""
 
     async def carry_out(self, plan: Plan, seen: Snapshot, now: Snapshot) -> Carried:
         """Apply a plan that was made for ``seen`` to the cluster that is as ``now`` says.
@@ -169,31 +174,35 @@ class Carrier:
                 self._check()
                 begun.append(step)
                 await step.prepare(group, pods, plan)
-            # Preparing has changed the pods or what they name: the version of before is no more.
-            fresh = [ToBind(b.pod, b.node) for b in pods]
-            await self._bind_one(group, fresh, done)
+            # Preparing may have changed the pods: the version that the plan saw is no more.
+            await self._bind_one(group, [ToBind(b.pod, b.node) for b in pods], done)
         except NotReadyError as e:
             self._refuse(group, str(e), e.wait_s, done)
+            await self._undo(group, pods, begun)
         except DeposedError:
-            pass  # whoever leads now decides
+            self._unassume(pods)  # whoever leads now decides
+        else:
+            assumed = self._assumed.bound
+            failed = [b for b in pods if b.pod.key not in done.bound and b.pod.key not in assumed]
+            await self._undo(group, failed, begun)
         finally:
-            failed = [b for b in pods if b.pod.key not in done.bound]
-            unsure = {b.pod.key for b in failed if b.pod.key in self._assumed.bound}
-            unsure = unsure if done.bound or done.refused else set()
-            for b in failed:
-                if b.pod.key not in unsure:
-                    self._assumed.bound.pop(b.pod.key, None)
-            if failed and self._may_write():
-                for step in reversed(begun):
-                    await step.undo(group, [b for b in failed if b.pod.key not in unsure])
             self.ended.set()
+
+    async def _undo(self, group: GroupKey, pods: Sequence[ToBind], begun: Sequence[Step]) -> None:
+        if pods and self._may_write():
+            for step in reversed(begun):
+                await step.undo(group, pods)
+        self._unassume(pods)
+
+    def _unassume(self, pods: Sequence[ToBind]) -> None:
+        for b in pods:
+            self._assumed.bound.pop(b.pod.key, None)
 
     async def _bind_one(self, group: GroupKey, pods: Sequence[ToBind], done: Carried) -> None:
         try:
             self._check()
         except DeposedError:
-            for b in pods:
-                self._assumed.bound.pop(b.pod.key, None)
+            self._unassume(pods)
             raise
         result = await bind_group(self._api, pods, self._sleep)
         for key, end in result.ends.items():
