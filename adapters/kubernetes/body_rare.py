@@ -133,16 +133,30 @@ class LimitRange(Outside):
 
 
 class ScaleSpec(Outside):
-    """How many pods a workload asks for: ``replicas``, or ``parallelism`` of a Job."""
+    """How many pods a workload asks for, and whether all at once.
+
+    ``replicas``; of a Job ``parallelism`` and ``completions``.
+    """
 
     replicas: Natural | None = None
     parallelism: Natural | None = None
+    completions: Natural | None = None
+    completion_mode: str | None = None
+    backoff_limit_per_index: Natural | None = None
+    pod_management_policy: str | None = None
+
+
+class ScaleStatus(Outside):
+    """How many pods of a Job have succeeded, those that are deleted since included."""
+
+    succeeded: Natural | None = None
 
 
 class Workload(Outside):
     """A ReplicaSet, Deployment, StatefulSet, ReplicationController or Job without its head."""
 
     spec: ScaleSpec | None = None
+    status: ScaleStatus | None = None
 
 
 class ElasticSpec(Outside):

@@ -24,7 +24,7 @@ from .meta import Thing
 from .nodes import node_of
 from .numa import numa_reports
 from .options import ReadOptions
-from .owners import Owners
+from .owners import OWNER_KINDS, Owners
 from .part_charges import with_parts_charged
 from .pods import Candidate, candidates, scheduler_of
 from .queue_drafts import QueueDraft, elastic_quota, kai_queue, volcano_queue
@@ -37,14 +37,6 @@ from .topologies import Topologies
 from .volcano_jobs import Expansion, expand
 from .world import Priorities, World, defaults_of, namespaces_of, surroundings_of
 
-_OWNERS = (
-    ("", "ReplicationController"),
-    ("apps", "ReplicaSet"),
-    ("apps", "Deployment"),
-    ("apps", "StatefulSet"),
-    ("batch", "Job"),
-    ("batch.volcano.sh", "Job"),
-)
 _ELASTIC = ("scheduling.x-k8s.io", "scheduling.sigs.k8s.io")
 
 
@@ -184,7 +176,7 @@ def _nodes(objects: Objects, world: World, shares: bool) -> list[Node]:
 
 
 def _owners(objects: Objects) -> list[Thing]:
-    return objects.owners + [t for group, kind in _OWNERS for t in objects.of(group, kind)]
+    return objects.owners + [t for group, kind in OWNER_KINDS for t in objects.of(group, kind)]
 
 
 def _drafts(objects: Objects, ledger: Ledger) -> list[Draft]:

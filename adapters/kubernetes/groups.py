@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ...models import Amounts, Group, Pod
-from ..paths import below
 from .drafts import FINISHED, Draft, replica_of
 from .faults import Ledger
 from .group_topology import Placement, placement_of
 from .membership import Dialect, Reference, references
 from .meta import Thing
+from .owned import count, owned_groups, set_minimum
 from .owners import MIN_MEMBER, Owners
 from .pods import Candidate, go_bool, is_preemptable, pod_of, role_of, user_of
 from .queue_names import QueueNames
@@ -103,7 +103,7 @@ class Grouping:
         draft = self._groups.setdefault(
             f"{namespace}/{ref.name}", Members(Draft(namespace, ref.name, "Pod", ref.dialect))
         ).draft
-        minimum = _count(ref.minimum or "")
+        minimum = count(ref.minimum or "")
         if minimum is None and not draft.hold:
             draft.held("gang", f"min-available {ref.minimum!r} is no whole number; correct it")
         elif minimum is not None and draft.thing is None:
@@ -124,18 +124,8 @@ class Grouping:
 
     def _place_plain(self, pods: list[Candidate]) -> None:
         """Put pods without a group into their owner's, else each into one of its own."""
-        singles: list[Candidate] = []
-        by_owner: dict[tuple[str, str, str], list[Candidate]] = {}
-        for c in pods:
-            owner = c.thing.owner
-            if owner is not None and self._owners.note(c.thing, MIN_MEMBER):
-                by_owner.setdefault((c.thing.namespace, owner.kind, owner.name), []).append(c)
-            else:
-                singles.append(c)
-        for (namespace, kind, name), members in by_owner.items():
-            draft = Draft(namespace, self._free(namespace, kind, name), kind)
-            self._set_minimum(draft, members[0].thing)
-            draft.owner = members[0].thing.owner
+        owned, singles = owned_groups(pods, self._owners, self._free, self._ledger)
+        for draft, members in owned:
             self._groups[draft.key] = Members(draft, members)
         for c in singles:
             if c.finished:
@@ -151,16 +141,8 @@ class Grouping:
                 preemptable=is_preemptable(thing),
             )
             if MIN_MEMBER in thing.annotations:
-                self._set_minimum(draft, thing)
+                set_minimum(draft, thing.annotations[MIN_MEMBER], self._ledger)
             self._groups[draft.key] = Members(draft, [c])
-
-    def _set_minimum(self, draft: Draft, thing: Thing) -> None:
-        written = self._owners.note(thing, MIN_MEMBER) or ""
-        minimum = _count(written)
-        if minimum is None:
-            path = below("metadata.annotations", MIN_MEMBER)
-            self._ledger.warn(draft.title, path, f"{written[:40]!r} is no whole number; 1 counts")
-        draft.minimum = 1 if minimum is None else minimum
 
     def _free(self, namespace: str, kind: str, name: str) -> str:
         """Return a group name that no other group has; ``/`` is in no object's name."""
@@ -185,10 +167,6 @@ class Grouping:
 def _told(draft: Draft) -> str:
     group = draft.thing.group if draft.thing is not None else ""
     return f"{draft.source} of {group}" if group else draft.source
-
-
-def _count(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else None
 
 
 def build(

@@ -7,6 +7,7 @@ import msgspec
 
 from ..files import Document
 from . import body_devices as devices
+from . import body_gangs as gangs
 from . import body_numa as numa
 from . import body_queue as queue
 from . import body_rare as rare
@@ -56,6 +57,15 @@ READERS: dict[tuple[str, str], Read] = {
     ("apps", "Deployment"): _rare(rare.Workload),
     ("apps", "StatefulSet"): _rare(rare.Workload),
     ("batch", "Job"): _rare(rare.Workload),
+    ("jobset.x-k8s.io", "JobSet"): _rare(gangs.JobSet),
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _rare(gangs.LeaderWorkerSet),
+    ("kubeflow.org", "PyTorchJob"): _rare(gangs.TrainingJob),
+    ("kubeflow.org", "TFJob"): _rare(gangs.TrainingJob),
+    ("kubeflow.org", "PaddleJob"): _rare(gangs.TrainingJob),
+    ("kubeflow.org", "XGBoostJob"): _rare(gangs.TrainingJob),
+    ("kubeflow.org", "JAXJob"): _rare(gangs.TrainingJob),
+    ("kubeflow.org", "MPIJob"): _rare(gangs.TrainingJob),
+    ("ray.io", "RayCluster"): _rare(gangs.RayCluster),
     ("", "PersistentVolume"): _rare(storage.PersistentVolume),
     ("", "PersistentVolumeClaim"): _rare(storage.VolumeClaim),
     ("storage.k8s.io", "StorageClass"): _rare(storage.StorageClass),

@@ -6,6 +6,24 @@ from .body_rare import Workload
 from .meta import Owner, Thing
 
 MIN_MEMBER = "scheduling.volcano.sh/group-min-member"
+OWNER_KINDS = (
+    ("", "ReplicationController"),
+    ("apps", "ReplicaSet"),
+    ("apps", "Deployment"),
+    ("apps", "StatefulSet"),
+    ("batch", "Job"),
+    ("batch.volcano.sh", "Job"),
+    ("jobset.x-k8s.io", "JobSet"),
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
+    ("kubeflow.org", "PyTorchJob"),
+    ("kubeflow.org", "TFJob"),
+    ("kubeflow.org", "PaddleJob"),
+    ("kubeflow.org", "XGBoostJob"),
+    ("kubeflow.org", "JAXJob"),
+    ("kubeflow.org", "MPIJob"),
+    ("ray.io", "RayCluster"),
+)
+"""Kinds that are read and own pods, or what owns pods, by API group."""
 _ONE_POD_KINDS = ("ReplicaSet", "ReplicationController", "Deployment", "StatefulSet", "Job")
 
 
@@ -13,11 +31,24 @@ class Owners:
     """The controllers of the input, by namespace, kind and name."""
 
     def __init__(self, things: Iterable[Thing]) -> None:
+        things = list(things)
         self._things = {(t.namespace, t.kind, t.name): t for t in things}
+        self._exactly = {(t.namespace, t.group, t.kind, t.name): t for t in things}
 
     def of(self, namespace: str, owner: Owner | None) -> Thing | None:
-        """Return the owner's object, if it is in the input."""
-        return self._things.get((namespace, owner.kind, owner.name)) if owner else None
+        """Return the owner's object, if it is in the input.
+
+        Jobs of two API groups may share a name; a reference without a group means either.
+        """
+        if owner is None:
+            return None
+        if owner.api_group:
+            return self._exactly.get((namespace, owner.api_group, owner.kind, owner.name))
+        return self._things.get((namespace, owner.kind, owner.name))
+
+    def named(self, namespace: str, kind: str, name: str) -> Thing | None:
+        """Return the object of that kind and name, of whichever API group."""
+        return self._things.get((namespace, kind, name))
 
     def chain(self, thing: Thing) -> list[Thing]:
         """Return the object's controller, that one's controller, and so on, as far as known."""

@@ -31,6 +31,8 @@ ROLES = (
     "kai.scheduler/subgroup-name",
     "jobset.sigs.k8s.io/replicatedjob-name",
     "training.kubeflow.org/replica-type",
+    "training.kubeflow.org/job-role",
+    "ray.io/group",
 )
 _TRUE, _FALSE = ("1", "t", "T", "TRUE", "true", "True"), ("0", "f", "F", "FALSE", "false", "False")
 

@@ -293,7 +293,10 @@ def test_groups_of_others_are_left_out_and_counted() -> None:
 
 def workload(kind: str, name: str, api: str = "apps/v1", **annotations: str) -> dict[str, Any]:
     meta = {"annotations": annotations, "uid": f"uid-{name}"}
-    return obj(api, kind, name, meta=meta, spec={"replicas": 2})
+    scale: dict[str, Any] = {"parallelism": 2} if kind == "Job" else {"replicas": 2}
+    if kind == "StatefulSet":
+        scale |= {"podManagementPolicy": "Parallel"}
+    return obj(api, kind, name, meta=meta, spec=scale)
 
 
 def test_pods_of_a_replica_set_are_groups_of_one() -> None:

@@ -1,0 +1,141 @@
+"""The shapes of workloads whose pods need each other, as far as they say how many."""
+
+from typing import Any
+
+from .body_rare import Natural, ScaleSpec
+from .shape import Outside
+
+
+class Replicas(Outside):
+    """How many pods of one type a training job asks for."""
+
+    replicas: Natural | None = None
+
+
+class SchedulingPolicy(Outside):
+    """What a training job asks of the scheduler."""
+
+    min_available: Natural | None = None
+    queue: str | None = None
+    priority_class: str | None = None
+
+
+class RunPolicy(Outside):
+    """How a training job is run."""
+
+    scheduling_policy: SchedulingPolicy | None = None
+
+
+class ElasticPolicy(Outside):
+    """Between how many workers a training job may be."""
+
+    min_replicas: Natural | None = None
+
+
+class TrainingSpec(Outside):
+    """``spec`` of a training job of Kubeflow; each kind fills its own map of replicas."""
+
+    pytorch_replica_specs: dict[str, Replicas] | None = None
+    tf_replica_specs: dict[str, Replicas] | None = None
+    paddle_replica_specs: dict[str, Replicas] | None = None
+    xgb_replica_specs: dict[str, Replicas] | None = None
+    jax_replica_specs: dict[str, Replicas] | None = None
+    mpi_replica_specs: dict[str, Replicas] | None = None
+    run_policy: RunPolicy | None = None
+    elastic_policy: ElasticPolicy | None = None
+    launcher_creation_policy: str | None = None
+
+    @property
+    def replicas(self) -> dict[str, int]:
+        """How many pods of each type, by the type in lower case, as on the pods."""
+        maps = (
+            self.pytorch_replica_specs, self.tf_replica_specs, self.paddle_replica_specs,
+            self.xgb_replica_specs, self.jax_replica_specs, self.mpi_replica_specs,
+        )  # fmt: skip
+        return {
+            kind.lower(): 1 if r.replicas is None else r.replicas
+            for specs in maps
+            for kind, r in (specs or {}).items()
+        }
+
+
+class TrainingJob(Outside):
+    """A PyTorchJob, TFJob, PaddleJob, XGBoostJob, JAXJob or MPIJob without its head."""
+
+    spec: TrainingSpec | None = None
+
+
+class JobTemplate(Outside):
+    """The Job that a part of a JobSet is made of."""
+
+    spec: ScaleSpec | None = None
+
+
+class ReplicatedJob(Outside):
+    """One part of a JobSet: equal Jobs."""
+
+    name: str = ""
+    replicas: Natural | None = None
+    template: JobTemplate | None = None
+    depends_on: list[Any] | None = None
+
+
+class StartupPolicy(Outside):
+    """Whether the parts of a JobSet are created at once."""
+
+    startup_policy_order: str | None = None
+
+
+class JobSetSpec(Outside):
+    """``spec`` of a JobSet."""
+
+    replicated_jobs: list[ReplicatedJob] | None = None
+    startup_policy: StartupPolicy | None = None
+
+
+class JobSet(Outside):
+    """A JobSet without its head."""
+
+    spec: JobSetSpec | None = None
+
+
+class LeaderWorkerTemplate(Outside):
+    """One replica of a LeaderWorkerSet: a leader and its workers."""
+
+    size: Natural | None = None
+
+
+class LeaderWorkerSetSpec(Outside):
+    """``spec`` of a LeaderWorkerSet."""
+
+    leader_worker_template: LeaderWorkerTemplate | None = None
+    startup_policy: str | None = None
+
+
+class LeaderWorkerSet(Outside):
+    """A LeaderWorkerSet without its head."""
+
+    spec: LeaderWorkerSetSpec | None = None
+
+
+class WorkerGroup(Outside):
+    """Equal workers of a RayCluster."""
+
+    group_name: str = ""
+    replicas: Natural | None = None
+    min_replicas: Natural | None = None
+    num_of_hosts: Natural | None = None
+    suspend: bool | None = None
+
+
+class RayClusterSpec(Outside):
+    """``spec`` of a RayCluster."""
+
+    enable_in_tree_autoscaling: bool | None = None
+    worker_group_specs: list[WorkerGroup] | None = None
+
+
+class RayCluster(Outside):
+    """A RayCluster without its head."""
+
+    spec: RayClusterSpec | None = None
