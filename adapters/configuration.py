@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from pydantic import AfterValidator, Field, model_validator
 
 from ..models import Config, ExpectedPod, InputError, QueueShare, TierSettings, Warned
-from ..models.config import Engine, Evictions, Packing, Within
+from ..models.config import Engine, Evictions, Packing, Unready, Within
 from ..models.devices import GPU
 from ..models.quantity import parse
 from .durations import duration_ms
@@ -134,6 +134,8 @@ class Settings(Strict):
     priority_everywhere: bool | None = None
     topology_labels: list[Annotated[str, Field(min_length=1)]] | None = None
     grace: Duration | None = None
+    ready_within: Duration | None = None
+    unready: Unready | None = None
     overcommit: Overcommit | None = None
 
     def changes(self) -> dict[str, Any]:
@@ -141,7 +143,8 @@ class Settings(Strict):
         out: dict[str, Any] = {
             "budget_ms": None if self.budget is None else duration_ms(self.budget),
             "memory_limit_mib": _mib(self.memory_limit),
-            "grace_s": None if self.grace is None else -(-duration_ms(self.grace) // 1000),
+            "grace_s": _seconds(self.grace),
+            "ready_within_s": _seconds(self.ready_within),
             "overcommit_percent": None if self.overcommit is None else percent(self.overcommit),
             "off": None if self.off is None else tuple(self.off),
             "topology_labels": None
@@ -151,7 +154,7 @@ class Settings(Strict):
         }
         for name in (
             "seed", "deterministic", "evictions", "engine", "workers", "options",
-            "literal_deserved", "priority_everywhere",
+            "literal_deserved", "priority_everywhere", "unready",
         ):  # fmt: skip
             out[name] = getattr(self, name)
         if self.tiers is not None:
@@ -168,6 +171,11 @@ class Configuration(Settings):
     api_version: Literal["apportion.dev/v1alpha1"]
     kind: Literal["Configuration"]
     metadata: dict[str, Any] | None = None
+
+
+def _seconds(written: str | None) -> int | None:
+    """Return whole seconds, rounded up."""
+    return None if written is None else -(-duration_ms(written) // 1000)
 
 
 def _mib(size: str | int | None) -> int | None:

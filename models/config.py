@@ -9,6 +9,7 @@ from .value import Value, to_json
 Packing = Literal["binpack", "spread", "fragmentation", "expected-fragmentation"]
 Evictions = Literal["all", "queue", "none"]
 Engine = Literal["auto", "greedy"]
+Unready = Literal["report", "release"]
 Within = Literal["groups", "namespaces", "users"]
 
 
@@ -82,6 +83,10 @@ class Config(Value, frozen=True):
     """Node labels that are levels of the network, the widest first, where no object says so."""
     grace_s: int = 60
     """How long a running gang may stay below its minimum before it is given up."""
+    ready_within_s: int = 0
+    """Live: so long after its last start a gang may take to be ready; 0: however long it takes."""
+    unready: Unready = "report"
+    """Live: whether a gang that is not ready in time is only told of, or all its pods evicted."""
     overcommit_percent: int = 120
     """Groups without pods are let in while use and reservations stay within so much of it all."""
 

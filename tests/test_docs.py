@@ -54,6 +54,7 @@ def camel(name: str) -> str:
 
 SETTING_OF = {
     "budget_ms": "budget", "memory_limit_mib": "memoryLimit", "grace_s": "grace",
+    "ready_within_s": "readyWithin",
     "overcommit_percent": "overcommit", "capability_percent": "capability",
     "deserved_percent": "deserved", "guarantee_percent": "guarantee",
 }  # fmt: skip
@@ -115,6 +116,7 @@ def test_documented_defaults_are_the_defaults() -> None:
         "deterministic": str(c.deterministic).lower(), "workers": str(c.workers),
         "memoryLimit": f"{c.memory_limit_mib // 1024}Gi", "tiers.slices": str(c.tiers.slices),
         "tiers.packing": c.tiers.packing, "grace": f"{c.grace_s}s",
+        "readyWithin": f"{c.ready_within_s}s", "unready": c.unready,
         "priorityEverywhere": str(c.priority_everywhere).lower(),
         "literalDeserved": str(c.literal_deserved).lower(),
         "overcommit": f"{c.overcommit_percent}%", "within": QueueShare().within,

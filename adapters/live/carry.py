@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...models import GroupKey, NodeName, Plan, Pod, PodKey, Snapshot
+from ...models import Eviction, GroupKey, NodeName, Plan, Pod, PodKey, Snapshot
 from .access import Api, LostError, RefusedError
 from .assumed import Assumed, Bound
 from .backoff import Backoff
@@ -96,6 +96,19 @@ class Carrier:
         await self._bind(plan, seen, now, done)
         return done
 
+    async def let_go(self, victims: Sequence[Eviction], seen: Snapshot) -> list[PodKey]:
+        """Evict these pods together, for nobody; return those that leave.
+
+        Raises
+        ------
+        DeposedError
+            When this replica leads no longer.
+        """
+        self._check()
+        evicted = await evict(self._api, [victims], seen)
+        self._assumed.leaving.update(evicted.pods)
+        return list(evicted.pods)
+
     async def _evict(
         self, plan: Plan, seen: Snapshot, now: Snapshot, done: Carried
     ) -> set[GroupKey]:
@@ -105,9 +118,8 @@ class Carrier:
         changed = changed_victims(plan, seen, now)
         sets = victim_sets(e for e in plan.evictions if e.pod not in changed)
         evicted: Evicted = await evict(self._api, sets, seen)
-        for key, uid in evicted.pods.items():
-            self._assumed.leaving[key] = uid
-            done.evicted.append(key)
+        self._assumed.leaving.update(evicted.pods)
+        done.evicted += evicted.pods
         for no in evicted.refusals:
             for g in no.beneficiaries:
                 self._refuse(g, no.why, no.retry_after_s, done)

@@ -7,7 +7,7 @@ process, so that the watches go on meanwhile.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,6 +21,7 @@ from .assumed import Assumed, held_back, with_groups
 from .backoff import Backoff
 from .broken import BrokenGangs
 from .carry import Carried, Carrier, DeposedError
+from .unready import WAIT_S, Unready, UnreadyGangs
 
 log = logging.getLogger("apportion")
 
@@ -64,6 +65,8 @@ class Cycle:
     """By phase: snapshot, solve, recheck, apply."""
     changes: int
     """How many objects had changed since the cycle before."""
+    unready: tuple[Unready, ...] = ()
+    """Gangs that did not get ready in time."""
 
 
 Listener = Callable[[Cycle], Awaitable[None]]
@@ -125,6 +128,7 @@ class Loop:
         self.assumed = Assumed()
         self.backoff = Backoff()
         self.broken = BrokenGangs()
+        self.unready = UnreadyGangs()
         self._carrier = Carrier(
             api, self.assumed, self.backoff, world.version_of, leads, self._means.now_s,
             self._means.sleep,
@@ -194,12 +198,23 @@ class Loop:
             carried = await self._carrier.carry_out(made, seen, now)
             seconds["apply"] = means.now_s() - applying
         self._seen_changes = -1 if carried.stale else changes
+        late = self.unready.due(seen, config)
+        if not self._dry_run:
+            await self._release(late, seen)
         before, self._changes_before = self._changes_before, changes
-        done = Cycle(self.cycles, seen, made, carried, seconds, changes - before)
+        done = Cycle(self.cycles, seen, made, carried, seconds, changes - before, tuple(late))
         self.last = done
         for tell in self._listeners:
             await tell(done)
         return done
+
+    async def _release(self, late: Sequence[Unready], seen: Snapshot) -> None:
+        """Evict the gangs that are to be let go, and let others come first for a while."""
+        for one in late:
+            if one.release:
+                await self._carrier.let_go(one.release, seen)
+                why = f"was let go, since {one.message}"
+                self.backoff.refused(one.group, why, self._means.now_s(), WAIT_S)
 
     def _look(self) -> Snapshot:
         """Return the cluster with what is on its way, and who has to wait."""
@@ -209,7 +224,9 @@ class Loop:
         known = seen.groups_by_key
         self.backoff.keep(known.keys())
         for key, why in self.backoff.held(self._means.now_s()).items():
-            changed[key] = held_back(changed.get(key, known[key]), f"is tried again soon: {why}")
+            changed[key] = held_back(
+                changed.get(key, known[key]), f"waits before it is tried again: {why}"
+            )
         return with_groups(seen, changed) if changed else seen
 
     def _child(self, config: Config) -> SolverProcess | None:
@@ -241,7 +258,8 @@ class Loop:
 
     def _idle_s(self, now_s: float) -> float:
         last = self.last
-        waits = last is None or last.plan.held or last.plan.nominations or self.broken.since
+        timed = self.broken.since or self._config().ready_within_s
+        waits = last is None or last.plan.held or last.plan.nominations or timed
         wait_s = self._pace.retry_s if waits else self._pace.idle_s
         retry_s = self.backoff.next_s(now_s)
         return wait_s if retry_s is None else max(0.0, min(wait_s, retry_s - now_s))

@@ -60,6 +60,7 @@ def test_every_setting_reaches_the_config(tmp_path: Path) -> None:
                 }
             },
             "literalDeserved": True, "priorityEverywhere": True, "grace": "90s",
+            "readyWithin": "15m", "unready": "release",
             "overcommit": "150%",
         },
     )  # fmt: skip
@@ -75,7 +76,8 @@ def test_every_setting_reaches_the_config(tmp_path: Path) -> None:
                 guarantee_percent={"cpu": 0}, namespaces=("a",),
             )
         },
-        literal_deserved=True, priority_everywhere=True, grace_s=90, overcommit_percent=150,
+        literal_deserved=True, priority_everywhere=True, grace_s=90,
+        ready_within_s=900, unready="release", overcommit_percent=150,
     )  # fmt: skip
 
 

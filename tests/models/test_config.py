@@ -24,6 +24,8 @@ def test_defaults_of_a_cycle_are_these() -> None:
         "priority_everywhere": False,
         "topology_labels": (),
         "grace_s": 60,
+        "ready_within_s": 0,
+        "unready": "report",
         "overcommit_percent": 120,
     }
     assert asdict(TierSettings()) == {"slices": 8, "packing": "binpack", "mix": ()}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from apportion.adapters.live.access import RefusedError
 from apportion.adapters.live.loop import Cycle, Loop, Means, Pace
-from apportion.models import Config, Plan, PodState, Snapshot
+from apportion.models import Config, GroupKey, Plan, PodState, Snapshot
 from fakes.cluster import FakeCluster, Script
 from oracle.build import Members, node, queue, snapshot
 
@@ -26,6 +26,7 @@ class Stage:
         world: Snapshot,
         script: Script | None = None,
         planner: Callable[[Snapshot], Plan] = planned,
+        config: Config = GREEDY,
         **more: Any,
     ) -> None:
         self.cluster = FakeCluster(world, script)
@@ -33,7 +34,7 @@ class Stage:
         self.leads = True
         means = Means(sleep=self._sleep, planner=lambda s, c, p: planner(s))
         self.loop = Loop(
-            self.cluster, self.cluster, self.cluster, lambda: GREEDY, leads=lambda: self.leads,
+            self.cluster, self.cluster, self.cluster, lambda: config, leads=lambda: self.leads,
             pace=Pace(quiet_s=0.001, failed_s=0.001), means=means, listeners=(self._note,), **more,
         )  # fmt: skip
 
@@ -136,7 +137,7 @@ def test_a_group_that_was_refused_waits_and_keeps_no_other_waiting() -> None:
     )
 
     [reason] = [r for h in stage.cycles[1].plan.held if h.group == "x/a" for r in h.reasons]
-    assert "is tried again soon: binding pod x/a0 to node n1: 403" in reason.message
+    assert "waits before it is tried again: binding pod x/a0 to node n1: 403" in reason.message
     assert stage.cluster.asked("bind") == ["x/a0", "x/b0"]
 
 
@@ -223,3 +224,17 @@ def test_settings_are_asked_for_in_every_cycle() -> None:
     asyncio.run(go())
 
     assert [c.seed for c in seen] == [1, 2]
+
+
+def test_a_gang_that_does_not_get_ready_is_let_go_and_waits() -> None:
+    late = {"owner": "Job/g", "ready": False}
+    world = snapshot(
+        node("n1", 4), queue("q"), Members("g", "q", on=["n1", "n1"], minimum=2, pod=late)
+    )
+    config = Config(engine="greedy", ready_within_s=40, unready="release")
+    stage = Stage(world, config=config)
+
+    stage.until(lambda: bool(stage.cycles))
+
+    assert stage.cluster.asked("evict") == ["x/g0", "x/g1"]
+    assert "0 of 2 members are ready" in stage.loop.backoff.held(stage.loop.beat_s)[GroupKey("x/g")]
