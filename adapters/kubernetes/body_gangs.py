@@ -6,10 +6,23 @@ from .body_rare import Natural, ScaleSpec
 from .shape import Outside
 
 
+class PodTemplateSpec(Outside):
+    """Of a pod that will be made: who is to schedule it."""
+
+    scheduler_name: str | None = None
+
+
+class PodTemplate(Outside):
+    """A template of pods; all but its scheduler is read from the pods."""
+
+    spec: PodTemplateSpec | None = None
+
+
 class Replicas(Outside):
     """How many pods of one type a training job asks for."""
 
     replicas: Natural | None = None
+    template: PodTemplate | None = None
 
 
 class SchedulingPolicy(Outside):
@@ -46,17 +59,18 @@ class TrainingSpec(Outside):
     launcher_creation_policy: str | None = None
 
     @property
-    def replicas(self) -> dict[str, int]:
-        """How many pods of each type, by the type in lower case, as on the pods."""
+    def types(self) -> dict[str, Replicas]:
+        """The types of pods by their names in lower case, as on the pods."""
         maps = (
             self.pytorch_replica_specs, self.tf_replica_specs, self.paddle_replica_specs,
             self.xgb_replica_specs, self.jax_replica_specs, self.mpi_replica_specs,
         )  # fmt: skip
-        return {
-            kind.lower(): 1 if r.replicas is None else r.replicas
-            for specs in maps
-            for kind, r in (specs or {}).items()
-        }
+        return {kind.lower(): r for specs in maps for kind, r in (specs or {}).items()}
+
+    @property
+    def replicas(self) -> dict[str, int]:
+        """How many pods of each type."""
+        return {t: 1 if r.replicas is None else r.replicas for t, r in self.types.items()}
 
 
 class TrainingJob(Outside):
@@ -103,6 +117,7 @@ class LeaderWorkerTemplate(Outside):
     """One replica of a LeaderWorkerSet: a leader and its workers."""
 
     size: Natural | None = None
+    worker_template: PodTemplate | None = None
 
 
 class LeaderWorkerSetSpec(Outside):
@@ -128,9 +143,16 @@ class WorkerGroup(Outside):
     suspend: bool | None = None
 
 
+class HeadGroup(Outside):
+    """The head of a RayCluster."""
+
+    template: PodTemplate | None = None
+
+
 class RayClusterSpec(Outside):
     """``spec`` of a RayCluster."""
 
+    head_group_spec: HeadGroup | None = None
     enable_in_tree_autoscaling: bool | None = None
     worker_group_specs: list[WorkerGroup] | None = None
 

@@ -90,11 +90,21 @@ class GroupSpecBody(Hot):
     priority: Int32 | None = None
 
 
+class GroupConditionBody(ConditionBody):
+    """One condition of a PodGroup."""
+
+    message: str | None = None
+    transition_id: str | None = msgspec.field(default=None, name="transitionID")
+
+
 class GroupStatusBody(Hot):
     """``status`` of a PodGroup."""
 
     phase: str | None = None
-    conditions: list[ConditionBody] | None = None
+    conditions: list[GroupConditionBody] | None = None
+    running: Int32 | None = None
+    succeeded: Int32 | None = None
+    failed: Int32 | None = None
 
 
 class GroupBody(Hot):

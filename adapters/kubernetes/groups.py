@@ -9,15 +9,19 @@ from .faults import Ledger
 from .group_topology import Placement, placement_of
 from .membership import Dialect, Reference, references
 from .meta import Thing
+from .options import ReadOptions
 from .owned import count, owned_groups, set_minimum
 from .owners import MIN_MEMBER, Owners
 from .pods import Candidate, go_bool, is_preemptable, pod_of, role_of, user_of
 from .queue_names import QueueNames
+from .schedulers import scheduler_asked_by
 from .times import seconds_of
 from .volcano_jobs import drop_default_roles
 from .world import World
 
 _KAI_NON_PREEMPTIBLE = 100
+_VOLCANO = "volcano"
+"""What Volcano's scheduler is called by default."""
 _STALE = "kai.scheduler/stale-podgroup-timestamp"
 _COUNTED_KEYS = ("count/", "requests.")
 
@@ -39,7 +43,9 @@ class Grouping:
         aliases: Mapping[tuple[str, str], Draft],
         owners: Owners,
         ledger: Ledger,
+        options: ReadOptions,
     ) -> None:
+        self._options = options
         self._owners = owners
         self._ledger = ledger
         self._aliases = aliases
@@ -151,7 +157,7 @@ class Grouping:
         return name
 
     def _is_ours(self, key: str, members: Members) -> bool:
-        """Say whether the group is ours: it has our pods, or none yet and is Volcano's."""
+        """Say whether the group is ours: its pods say so, with none yet its owner."""
         draft = members.draft
         if members.pods:
             return True
@@ -159,9 +165,24 @@ class Grouping:
             self._ledger.counted[f"{draft.source} (foreign)"] += 1
             return False
         if draft.dialect is Dialect.VOLCANO and draft.phase not in FINISHED:
-            return True
+            if self._is_asked_of_us(draft):
+                return True
+            self._ledger.counted[f"{draft.source} (foreign)"] += 1
+            return False
         self._ledger.counted[f"{draft.source} (without pods)"] += 1
         return False
+
+    def _is_asked_of_us(self, draft: Draft) -> bool:
+        """Say whether a Volcano group without pods is to be let in by us.
+
+        In a running cluster a group for which nobody speaks is left to Volcano: a group must not
+        have two schedulers.
+        """
+        names = self._options.scheduler_names
+        asked = scheduler_asked_by(self._owners.of(draft.namespace, draft.owner))
+        if asked is None:
+            return not self._options.live or _VOLCANO in names
+        return asked in names
 
 
 def _told(draft: Draft) -> str:

@@ -362,3 +362,50 @@ def test_finished_members_count_but_finished_single_pods_do_not() -> None:
 
     assert [p.name for p in world.pods] == ["a", "b"]
     assert world.counted == {"Pod (finished)": 1}
+
+
+def owned_by(kind: str, api: str) -> dict[str, Any]:
+    reference = {"apiVersion": api, "kind": kind, "name": "w", "controller": True}
+    return {"ownerReferences": [reference]}
+
+
+VCJOB = "batch.volcano.sh/v1alpha1"
+TRAINING = "kubeflow.org/v1"
+
+
+def template(scheduler: str) -> dict[str, Any]:
+    return {"template": {"spec": {"schedulerName": scheduler}}}
+
+
+@pytest.mark.parametrize(
+    ("workload", "meta", "names", "want"),
+    [
+        pytest.param(
+            obj(VCJOB, "Job", "w", spec={"schedulerName": "apportion", "tasks": []}),
+            owned_by("Job", VCJOB), "apportion", True, id="its job says so",
+        ),
+        pytest.param(
+            obj(VCJOB, "Job", "w", spec={"schedulerName": "volcano"}),
+            owned_by("Job", VCJOB), "apportion", False, id="its job says volcano",
+        ),
+        pytest.param(
+            obj(TRAINING, "TFJob", "w", spec={"tfReplicaSpecs": {"PS": template("apportion")}}),
+            owned_by("TFJob", TRAINING), "apportion", True, id="a template says so",
+        ),
+        pytest.param(
+            obj("ray.io/v1", "RayCluster", "w", spec={"headGroupSpec": template("volcano")}),
+            owned_by("RayCluster", "ray.io/v1"), "apportion", False, id="a template says volcano",
+        ),
+        pytest.param(None, {}, "apportion", False, id="nobody speaks for it"),
+        pytest.param(None, {}, "volcano", True, id="nobody speaks for it, and we stand for Volcano"),
+    ],
+)  # fmt: skip
+def test_in_a_running_cluster_a_group_without_pods_is_its_owners_schedulers(
+    workload: Any, meta: dict[str, Any], names: str, want: bool
+) -> None:
+    group = pod_group("g", minMember=2, minResources={"cpu": 1}, meta=meta)
+    objects = [group] if workload is None else [workload, group]
+
+    world = snapshot(*objects, live=True, scheduler_names=(names,))
+
+    assert [g.asks_admission for g in world.groups] == [True] * want
