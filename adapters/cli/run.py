@@ -18,6 +18,8 @@ from .options import (
 if TYPE_CHECKING:
     from ..live.logs import LogFormat
 
+LIVE_BUDGET_MS = 1000
+"""Others wait while a plan is made: a live scheduler takes less time for each by default."""
 EXAMPLES = """
 \b
 Examples:
@@ -67,6 +69,12 @@ def run(
             "--period", metavar="TIME", help="While changes go on, a cycle at least this often."
         ),
     ] = "1s",
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            "--listen", metavar="HOST:PORT", help="Serve /healthz, /readyz, /metrics and /debug."
+        ),
+    ] = None,
     log_format: Annotated[
         str, typer.Option("--log-format", metavar="text|json", help="One line for each event.")
     ] = "text",
@@ -95,7 +103,7 @@ def run(
     def over(settings: Config) -> Config:
         return replace(settings, **changes)
 
-    settings = SettingsFile(config, over)
+    settings = SettingsFile(config, over, Config(budget_ms=LIVE_BUDGET_MS))
     options = Options(
         ReadOptions(
             reading.scheduler_names or DEFAULT_NAMES,
@@ -107,6 +115,7 @@ def run(
         dry_run,
         LeaseName(lease_namespace, lease_name, identity()) if leader_elect else None,
         Pace(period_s=_seconds(period)),
+        _address(listen) if listen is not None else None,
     )
     run_until_signalled(lambda stop: serve(options, settings, stop))
     return 0
@@ -120,6 +129,16 @@ def _format(text: str) -> "LogFormat":
     if text == "text":
         return "text"
     raise InputError(f"--log-format: must be text or json, got {text[:40]!r}")
+
+
+def _address(text: str) -> tuple[str, int]:
+    from ...models import InputError
+
+    host, colon, port = text.rpartition(":")
+    digits = port.isascii() and port.isdigit() and len(port) <= 5
+    if not colon or not digits or int(port) > 65535:
+        raise InputError(f"--listen: {text[:60]!r} is no address; write HOST:PORT, as 0.0.0.0:8080")
+    return host.strip("[]") or "0.0.0.0", int(port)
 
 
 def _seconds(text: str) -> float:

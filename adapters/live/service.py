@@ -17,9 +17,14 @@ from .feed import Feed
 from .lease import Lease, LeaseName
 from .logs import event
 from .loop import Cycle, Loop, Pace
+from .metrics import Metrics
 from .mirror import Mirror
+from .reviews import Reviews
 from .settings import SettingsFile
+from .telling import count_cycle, log_cycle
+from .web import SILENCE_S, Web
 
+LOOK_S = 1.0
 END_S = 20.0
 """After it was told to stop, the scheduler has so long for what it has begun."""
 
@@ -35,6 +40,8 @@ class Options:
     lease: LeaseName | None = None
     """None: no other replica is reckoned with."""
     pace: Pace = field(default_factory=Pace)
+    listen: tuple[str, int] | None = None
+    """Host and port of the pages for health and metrics; None: there are none."""
 
 
 async def serve(options: Options, settings: SettingsFile, stop: asyncio.Event) -> None:
@@ -58,10 +65,23 @@ class Service:
             if options.lease is None or options.dry_run
             else Lease(access, options.lease, time.monotonic, time.time)
         )
+        self.metrics = Metrics()
         self.loop = Loop(
             access, self.mirror, self.feed, settings.current,
-            leads=self.leads, dry_run=options.dry_run, pace=options.pace, listeners=(self._log,),
+            leads=self.leads, dry_run=options.dry_run, pace=options.pace, listeners=(self._tell,),
         )  # fmt: skip
+
+        self.web = None
+        if options.listen is not None:
+            host, port = options.listen
+            self.web = Web(
+                self.metrics, Reviews(access).may_read, self.beaten_s, self.feed.synced.is_set,
+                host, port, silence_s=SILENCE_S + 3 * settings.config.budget_ms / 1000,
+            )  # fmt: skip
+
+    def beaten_s(self) -> float:
+        """Return when the loop last showed that it is alive: a follower does so by following."""
+        return self.loop.beat_s if self.leads() and self.feed.synced.is_set() else time.monotonic()
 
     def leads(self) -> bool:
         """Whether this replica may write."""
@@ -71,9 +91,13 @@ class Service:
         """Watch, and plan while leading; on ``stop`` end what has begun and hand the lease back."""
         began = time.monotonic()
         background = [self._task(self.feed.run(), stop), self._task(self.settings.run(), stop)]
+        background.append(self._task(self._watch_parts(), stop))
         if self.lease is not None:
             background.append(self._task(self.lease.run(), stop))
         try:
+            if self.web is not None:
+                await self.web.start()
+                event("listening", host=self.web.host, port=self.web.port)
             await _first(stop, self.feed.synced)
             if not stop.is_set():
                 event("synced", seconds=time.monotonic() - began, requests=self.access.requests)
@@ -86,6 +110,8 @@ class Service:
             for task in background:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
+            if self.web is not None:
+                await self.web.stop()
             event("stopped", cycles=self.loop.cycles)
 
     async def _until_stopped(self, stop: asyncio.Event) -> None:
@@ -110,29 +136,22 @@ class Service:
         task.add_done_callback(ended)
         return task
 
-    async def _log(self, cycle: Cycle) -> None:
-        plan, solver = cycle.plan, cycle.plan.solver
-        fields: dict[str, Any] = dict(
-            number=cycle.number,
-            changes=cycle.changes,
-            nodes=len(cycle.snapshot.nodes),
-            pods=len(cycle.snapshot.pods),
-            bound=len(cycle.carried.bound),
-            evicted=len(cycle.carried.evicted),
-            promised=len(plan.nominations),
-            held=len(plan.held),
-            refused=len(cycle.carried.refused) or None,
-            stale=len(cycle.carried.stale) or None,
-            planned=len(plan.binds) if self.options.dry_run else None,
-            engine=solver.engine,
-            status=solver.status,
-            gap=solver.gap,
-            detail=solver.detail or None,
-        )
-        fields |= {f"{k}Seconds": round(v, 4) for k, v in cycle.seconds.items()}
-        event("cycle", **fields)
-        for group, why in {**cycle.carried.refused, **cycle.carried.stale}.items():
-            event("not carried out", logging.WARNING, group=group, why=why)
+    async def _tell(self, cycle: Cycle) -> None:
+        log_cycle(cycle, self.options.dry_run)
+        report = count_cycle(self.metrics, cycle, time.time())
+        self.metrics.configured(not self.settings.trouble)
+        if self.web is not None:
+            self.web.cycle(report)
+
+    async def _watch_parts(self) -> None:
+        """Keep what is shown of lease and watches up to date."""
+        relists = 0
+        while True:
+            self.metrics.leading(self.leads())
+            for _ in range(self.feed.relists - relists):
+                self.metrics.watch_restarted("all")
+            relists = self.feed.relists
+            await asyncio.sleep(LOOK_S)
 
 
 async def _first(*events: asyncio.Event) -> None:

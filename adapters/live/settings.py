@@ -26,13 +26,19 @@ class SettingsFile:
         On construction, if the file cannot be used.
     """
 
-    def __init__(self, path: str | None, over: Callable[[Config], Config] = lambda c: c) -> None:
+    def __init__(
+        self,
+        path: str | None,
+        over: Callable[[Config], Config] = lambda c: c,
+        base: Config | None = None,
+    ) -> None:
         self._path = path
         self._over = over
+        self._base = base if base is not None else Config()
         self._content = b""
         self.trouble = ""
         """What is wrong with the file as it is now; empty while it is in use."""
-        self.config = over(Config())
+        self.config = over(self._base)
         if path is not None:
             self._content = _content(path)
             self.config = self._read()
@@ -71,7 +77,7 @@ class SettingsFile:
         changes, warnings = changes_in(self._path)
         for w in warnings:
             event("setting passed over", logging.WARNING, path=w.path, why=w.message)
-        config = self._over(changed(Config(), dict(changes)))
+        config = self._over(changed(self._base, dict(changes)))
         rules_for(config)
         return config
 
