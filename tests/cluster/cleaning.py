@@ -7,7 +7,7 @@ from typing import Any
 
 from cluster.client import MERGE, THREADS, ApiError, Client, Data
 from cluster.kinds import Kind
-from cluster.waiting import until
+from cluster.waiting import PlaneError, until
 
 NAMES_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
@@ -17,11 +17,18 @@ MAKERS = {"apps", "batch"}
 LAST = ("nodes", "customresourcedefinitions", "namespaces")
 """Kinds that others are in."""
 
+FOLLOWING = ("apiservices",)
+"""Kinds that the API server makes from definitions, and makes again where they are deleted."""
+
 KEPT = {
     ("", "events"), ("events.k8s.io", "events"), ("coordination.k8s.io", "leases"),
     ("", "endpoints"), ("discovery.k8s.io", "endpointslices"),
 }  # fmt: skip
 """Kinds that the parts of the control plane write in kube-system and beside their nodes."""
+
+
+STAYS = ".volcano.sh"
+"""Definitions of this group stay for other tests: it takes a second until new ones are served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +54,21 @@ def uids(client: Client) -> frozenset[str]:
 def clean(client: Client, kept: frozenset[str], deadline_s: float = 30) -> None:
     """Delete everything but what is to be kept, at once: no grace, no finalizers, no budgets."""
 
+    left: list[str] = []
+
     def is_empty() -> bool:
         try:
-            return not _sweep(client, kept)
+            left[:] = _sweep(client, kept)
         except ApiError as error:
-            if error.status == 429:  # a definition came or went, its store is being made ready
-                return False
-            raise
+            if error.status != 429:
+                raise
+            left[:] = [str(error)]  # a definition came or went, its store is being made ready
+        return not left
 
-    until(is_empty, "the cluster is empty", deadline_s)
+    try:
+        until(is_empty, "the cluster is empty", deadline_s)
+    except PlaneError as error:
+        raise PlaneError(f"{error}; still there: {', '.join(left[:10])}") from None
 
 
 def _sweep(client: Client, kept: frozenset[str]) -> list[str]:
@@ -63,7 +76,7 @@ def _sweep(client: Client, kept: frozenset[str]) -> list[str]:
     found = []
     with ThreadPoolExecutor(THREADS) as pool:
         for kind in _kinds(client):
-            things = [thing for thing in _things(client, kind) if thing.uid not in kept]
+            things = [t for t in _things(client, kind) if t.uid not in kept and not _stays(t)]
             list(pool.map(lambda thing: _delete(client, thing), things))
             found += [thing.path for thing in things]
     return found
@@ -71,7 +84,9 @@ def _sweep(client: Client, kept: frozenset[str]) -> list[str]:
 
 def _kinds(client: Client) -> list[Kind]:
     """Return the kinds that can be emptied, in the order in which to do it."""
-    kinds = [k for k in client.kinds() if {"list", "delete"} <= k.verbs]
+    kinds = [
+        k for k in client.kinds() if {"list", "delete"} <= k.verbs and k.plural not in FOLLOWING
+    ]
 
     def order(kind: Kind) -> int:
         if kind.plural in LAST:
@@ -96,6 +111,10 @@ def _things(client: Client, kind: Kind) -> Iterator[Thing]:
         )
         if not is_of_plane:
             yield Thing(kind, meta["name"], namespace, meta["uid"], bool(meta.get("finalizers")))
+
+
+def _stays(thing: Thing) -> bool:
+    return thing.kind.kind == "CustomResourceDefinition" and thing.name.endswith(STAYS)
 
 
 def _delete(client: Client, thing: Thing) -> None:

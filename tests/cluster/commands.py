@@ -9,7 +9,10 @@ from pathlib import Path
 
 from cluster.access import write_key, write_tokens
 
-CONTROLLERS = ("disruption", "garbage-collector", "job", "namespace", "replicaset")
+CONTROLLERS = (
+    "disruption-controller", "garbage-collector-controller", "job-controller",
+    "namespace-controller", "replicaset-controller",
+)  # fmt: skip
 """Those that tests want as a rule: budgets get a status, owners are honoured, pods come back."""
 
 NODE_ANNOTATION = "kwok.x-k8s.io/node"

@@ -1,13 +1,19 @@
 """Fixtures of the tests on a real control plane: one for each worker, emptied for each test."""
 
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
+import yaml
 
+from apportion.adapters.crds import definition
+from cluster.between import Proxy
 from cluster.binaries import binaries
 from cluster.cleaning import clean, uids
 from cluster.client import Client
+from cluster.manifests import apply_all
 from cluster.plane import ControlPlane
+from cluster.scheduler import Schedulers
 from cluster.waiting import PlaneError
 
 USUAL = ("kube-controller-manager", "kwok")
@@ -31,9 +37,10 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the ends of the parts' logs to the report of a failed test."""
     report = yield
-    plane = getattr(item, "funcargs", {}).get("plane")
-    if report.failed and isinstance(plane, ControlPlane):
-        report.sections.extend((f"log of {name}", tail) for name, tail in plane.tails().items())
+    given = getattr(item, "funcargs", {})
+    for part in (given.get("plane"), given.get("schedulers")):
+        if report.failed and isinstance(part, ControlPlane | Schedulers):
+            report.sections.extend((f"log of {name}", end) for name, end in part.tails().items())
     return report
 
 
@@ -83,6 +90,30 @@ def kwok(plane: ControlPlane) -> None:
 def controllers(plane: ControlPlane) -> None:
     """Budgets have a status, owners and jobs are looked after: the test needs the manager."""
     need(plane, "kube-controller-manager")
+
+
+@pytest.fixture
+def volcano(client: Client) -> None:
+    """Volcano's kinds are defined: PodGroups and Queues can be created."""
+    things = [yaml.safe_load(definition(name)) for name in ("podgroup", "queue")]
+    names = [thing["metadata"]["name"] for thing in things]
+    if not all(client.find("customresourcedefinitions", name) for name in names):
+        apply_all(client, things)
+
+
+@pytest.fixture
+def schedulers(plane: ControlPlane, tmp_path: Path) -> Iterator[Schedulers]:
+    """Starts the scheduler under test, or several."""
+    some = Schedulers(tmp_path, plane.admin)
+    yield some
+    some.stop()
+
+
+@pytest.fixture
+def proxy(plane: ControlPlane) -> Iterator[Proxy]:
+    """Stands between a scheduler and the API server, for tests in which the server misbehaves."""
+    with Proxy(plane.admin) as proxy:
+        yield proxy
 
 
 @pytest.fixture

@@ -95,6 +95,45 @@ def pod(
     }
 
 
+def gang(
+    name: str,
+    size: int,
+    gpus: int = 1,
+    *,
+    minimum: int | None = None,
+    queue: str = "default",
+    priority: str = "",
+    namespace: str = "default",
+    **pod_fields: Any,
+) -> list[Data]:
+    """Return a PodGroup of Volcano and its pods, NAME-0 and so on; all are needed, or a minimum."""
+    spec: Data = {"minMember": size if minimum is None else minimum, "queue": queue}
+    if priority:
+        spec["priorityClassName"] = pod_fields["priorityClassName"] = priority
+    group = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": spec,
+    }
+    mark = {"scheduling.k8s.io/group-name": name, **pod_fields.pop("annotations", {})}
+    pods = (
+        pod(f"{name}-{i}", gpus, namespace=namespace, annotations=mark, **pod_fields)
+        for i in range(size)
+    )
+    return [group, *pods]
+
+
+def queue(name: str, **spec: Any) -> Data:
+    """Return a queue of Volcano."""
+    return {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "Queue",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+
+
 def priority_class(name: str, value: int, **more: Any) -> Data:
     return {
         "apiVersion": "scheduling.k8s.io/v1",

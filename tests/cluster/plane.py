@@ -2,6 +2,7 @@
 
 import atexit
 import secrets
+import signal
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -123,8 +124,10 @@ class ControlPlane:
         until(self.is_ready, f"the API server is ready after a restart of {name}", START_S)
 
     def heal(self) -> None:
-        """Bring back what a test has killed or paused."""
+        """Bring back what a test has killed or paused; an error if a part has ended by itself."""
         for part in self.parts.values():
+            if part.exit_code not in (None, -signal.SIGKILL):
+                raise PlaneError(f"{part.name} has ended with {part.exit_code}\n{part.tail()}")
             if part.is_running:
                 part.resume()
             else:

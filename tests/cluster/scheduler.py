@@ -1,0 +1,88 @@
+"""The scheduler under test, as users start it: `apportion run` in a process of its own."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from cluster.access import Access
+from cluster.part import Part
+from cluster.waiting import PlaneError, until
+
+NAME = "apportion"
+
+
+class Scheduler(Part):
+    """One replica. It logs a line of JSON for each event, which tests can read."""
+
+    def __init__(
+        self, folder: Path, access: Access, *words: str, name: str = NAME, elects: bool = False
+    ) -> None:
+        """`words`: more of the command line; `name`: of log and kubeconfig; `elects`: by Lease."""
+        folder.mkdir(parents=True, exist_ok=True)
+        kubeconfig = access.write_kubeconfig(folder / f"{name}.kubeconfig")
+        command = [
+            sys.executable, "-m", "apportion", "run", "--kubeconfig", str(kubeconfig),
+            "--log-format", "json", *([] if elects else ["--no-leader-elect"]), *words,
+        ]  # fmt: skip
+        path = {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+        super().__init__(name, command, folder / f"{name}.log", path)
+
+    def events(self, name: str = "") -> list[dict[str, Any]]:
+        """Return what it has logged so far, or the events of one name."""
+        if not self.log.exists():
+            return []
+        lines = (line for line in self.log.read_text().splitlines() if line.startswith("{"))
+        events = []
+        for line in lines:
+            try:
+                events.append(json.loads(line))
+            except json.JSONDecodeError:  # half a line: it is being written
+                continue
+        return [e for e in events if not name or e.get("event") == name]
+
+    def wait_for(self, name: str, times: int = 1, deadline_s: float = 30) -> list[dict[str, Any]]:
+        """Wait until it has logged the event so often."""
+
+        def has_come() -> list[dict[str, Any]]:
+            events = self.events(name)
+            if len(events) >= times:
+                return events
+            if not self.is_running:
+                raise PlaneError(f"{self.name} has ended with {self.exit_code}\n{self.tail()}")
+            return []
+
+        return until(has_come, f"{self.name} logs {name} {times} times", deadline_s)
+
+
+class Schedulers:
+    """Starts replicas for one test, and ends all of them with it."""
+
+    def __init__(self, folder: Path, access: Access) -> None:
+        self._folder = folder
+        self._access = access
+        self.started: list[Scheduler] = []
+
+    def start(
+        self,
+        *words: str,
+        access: Access | None = None,
+        name: str | None = None,
+        elects: bool = False,
+    ) -> Scheduler:
+        """Start one with more words on its command line, and wait until it knows the cluster."""
+        name = name or f"{NAME}-{len(self.started)}"
+        one = Scheduler(self._folder, access or self._access, *words, name=name, elects=elects)
+        self.started.append(one)
+        one.start()
+        one.wait_for("synced")
+        return one
+
+    def stop(self) -> None:
+        for one in self.started:
+            one.kill()
+
+    def tails(self) -> dict[str, str]:
+        """Return the end of the log of each."""
+        return {one.name: one.tail(40) for one in self.started}
