@@ -23,7 +23,7 @@ NUMA_POLICY = "volcano.sh/numa-topology-policy"
 _OBSERVED = "kai.scheduler/numa-placement-observed"
 _PREDICTED = "kai.scheduler/numa-placement-predicted"
 _DECISION = "volcano.sh/topology-decision"
-_REFUSED = frozenset(("TopologyAffinityError", "Topology Affinity Error"))
+REFUSED = frozenset(("TopologyAffinityError", "Topology Affinity Error"))
 _ZONE = re.compile(r"(node-?|numa-?)?[0-9]{1,6}")
 REFUSALS = 3
 """After so many refusals no pod of the same owner is sent to the node,"""
@@ -211,7 +211,7 @@ def refusals(pods: Iterable[Thing], now_s: int) -> Mapping[str, tuple[str, ...]]
     for thing in pods:
         body: PodBody = thing.body
         status, spec = body.status, body.spec
-        if status is None or spec is None or status.reason not in _REFUSED:
+        if status is None or spec is None or status.reason not in REFUSED:
             continue
         family = _family(thing)
         recent = thing.created_s is None or now_s - thing.created_s <= WHILE_S

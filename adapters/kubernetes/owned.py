@@ -37,7 +37,7 @@ def owned_groups(
     by_holder: dict[tuple[str, Holder], list[Candidate]] = {}
     singles: list[Candidate] = []
     for c in pods:
-        holder = _holder(c.thing, owners)
+        holder = holder_in(c.thing, owners)
         if holder is None:
             singles.append(c)
         else:
@@ -79,7 +79,7 @@ def _draft(
     return draft
 
 
-def _holder(thing: Thing, owners: Owners) -> Holder | None:
+def holder_in(thing: Thing, owners: Owners) -> Holder | None:
     """Return whose group the pod would be in."""
     if thing.owner is None:
         return None

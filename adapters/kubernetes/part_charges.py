@@ -24,15 +24,19 @@ def with_parts_charged(
     nodes: Sequence[Node], pods: Sequence[Pod], queues: Iterable[Queue]
 ) -> tuple[list[Node], list[Pod]]:
     """Return nodes and pods with parts counted as nvidia.com/gpu, where a queue names that."""
-    charges = _charges(nodes)
-    named = any(GPU in of for q in queues for of in (q.capability, q.deserved, q.guarantee))
-    if not charges or not named:
+    charges = charges_of(nodes)
+    if not charges or not names_gpus(queues):
         return list(nodes), list(pods)
-    made = _Charged(charges)
+    made = Charged(charges)
     return [made.node(n) for n in nodes], [made.pod(p) for p in pods]
 
 
-def _charges(nodes: Iterable[Node]) -> Mapping[str, int]:
+def names_gpus(queues: Iterable[Queue]) -> bool:
+    """Say whether any queue names whole GPUs."""
+    return any(GPU in of for q in queues for of in (q.capability, q.deserved, q.guarantee))
+
+
+def charges_of(nodes: Iterable[Node]) -> Mapping[str, int]:
     """Return the charge of one of each resource that is a part; the largest where nodes differ."""
     out: dict[str, int] = {}
     for n in nodes:
@@ -61,7 +65,7 @@ def _part(resource: str, model: Model | None, replicas: str) -> int:
     return UNIT * min(7, int(found[1])) // 7 if found else UNIT
 
 
-class _Charged:
+class Charged:
     """Adds charges; equal specs stay one object."""
 
     def __init__(self, charges: Mapping[str, int]) -> None:

@@ -73,31 +73,39 @@ def scheduler_of(thing: Thing) -> str:
 
 def candidates(things: Iterable[Thing], world: World) -> list[Candidate]:
     """Read the pods; bad ones are rejected, deleted ones without a node left out."""
-    shapes = Shapes(world)
-    out = []
     things = list(things)
-    users = [t for t in things if not _is_over(t)]
+    users = [t for t in things if not is_over(t)]
     world.storage.count_users(users)
     world.charges.claims.note_users(users)
-    for thing in things:
-        body: PodBody = thing.body
-        faults = Faults()
-        state = _state(thing, body, faults)
-        spec = shapes.spec_of(thing, faults)
-        if faults:
-            _reject(thing, faults, world)
-        elif state is not None:
-            spec = world.storage.with_volumes(thing, spec)
-            spec, held = world.charges.claims.with_claims(thing, spec)
-            spec = world.charges.charged(thing, spec, held)
-            priority = world.priorities.of_pod(body.spec or PodSpecBody(), thing.title)
-            warn_of_notes(spec, thing, world.ledger)
-            ours = scheduler_of(thing) in world.options.scheduler_names
-            out.append(Candidate(thing, spec, state, priority, ours, held))
-    return out
+    shapes = Shapes(world)
+    return [c for t in things if (c := candidate_of(t, shapes, world)) is not None]
 
 
-def _is_over(thing: Thing) -> bool:
+def candidate_of(thing: Thing, shapes: "Shapes", world: World) -> Candidate | None:
+    """Read a pod; None if it is bad (then rejected) or was deleted without a node.
+
+    Who uses which claim has to be counted before.
+    """
+    body: PodBody = thing.body
+    faults = Faults()
+    state = _state(thing, body, faults)
+    shape = shapes.spec_of(thing, faults)
+    if faults:
+        _reject(thing, faults, world)
+    if faults or state is None:
+        return None
+    spec = world.storage.with_volumes(thing, shape)
+    spec, held = world.charges.claims.with_claims(thing, spec)
+    spec = world.charges.charged(thing, spec, held)
+    if spec is not shape:
+        spec = shapes.the_same(spec)
+    priority = world.priorities.of_pod(body.spec or PodSpecBody(), thing.title)
+    warn_of_notes(spec, thing, world.ledger)
+    ours = scheduler_of(thing) in world.options.scheduler_names
+    return Candidate(thing, spec, state, priority, ours, held)
+
+
+def is_over(thing: Thing) -> bool:
     """Say whether the pod has ended, or was deleted before it came to a node."""
     spec, status = thing.body.spec or PodSpecBody(), thing.body.status or PodStatusBody()
     return status.phase in _ENDED or (thing.deleted_s is not None and not spec.node_name)
@@ -144,6 +152,17 @@ class Shapes:
         self._specs: dict[PodSpec, PodSpec] = {}
         self._encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
+    def __len__(self) -> int:
+        return len(self._specs) + len(self._known)
+
+    def forget(self) -> None:
+        """Read every spec again, since the world has changed; those alike stay one object."""
+        self._known.clear()
+
+    def the_same(self, spec: PodSpec) -> PodSpec:
+        """Return the one object that stands for all equal specs."""
+        return self._specs.setdefault(spec, spec)
+
     def spec_of(self, thing: Thing, faults: Faults) -> PodSpec:
         """Return the pod's spec; what is wrong with it is added to the faults."""
         body: PodBody = thing.body
@@ -161,7 +180,7 @@ class Shapes:
             )
             made = with_share(made, thing, self._world.cards, faults)
             made = with_cells(made, thing, self._world, faults)
-            known = self._specs.setdefault(made, made)
+            known = self.the_same(made)
             if key is not None and len(faults.found) == before:
                 self._known[key] = known
         return known

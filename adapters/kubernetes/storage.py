@@ -93,7 +93,7 @@ class Storage:
         """Count which of the pods, none of which is over, has which claim."""
         for thing in pods:
             spec = thing.body.spec or PodSpecBody()
-            self.users.update({_claim_key(thing, v) for v in spec.volumes or ()} - {""})
+            self.users.update({claim_key(thing, v) for v in spec.volumes or ()} - {""})
 
     def with_volumes(self, thing: Thing, spec: PodSpec) -> PodSpec:
         """Return the spec with the pod's volumes; equal ones stay one object."""
@@ -112,7 +112,7 @@ class Storage:
         return self._specs[memo][1]
 
     def _volume(self, thing: Thing, raw: VolumeBody) -> Volume | None:
-        key = _claim_key(thing, raw)
+        key = claim_key(thing, raw)
         if not key:
             return None
         named = f"PersistentVolumeClaim {key}"
@@ -225,7 +225,7 @@ def _bounds_claims(thing: Thing) -> bool:
     return any("persistentvolumeclaims" in k or "storage" in k for k in hard)
 
 
-def _claim_key(thing: Thing, raw: VolumeBody) -> str:
+def claim_key(thing: Thing, raw: VolumeBody) -> str:
     """Return the key of the claim that a volume of the pod is; "": it is none."""
     claim = raw.persistent_volume_claim
     if _is_map(claim):

@@ -36,7 +36,6 @@ class Priorities:
         self._by_name = {name: Priority(value) for name, value in SYSTEM_CLASSES.items()}
         self._default = Priority()
         self._ledger = ledger
-        self._unknown: set[str] = set()
         defaults: list[tuple[int, str, Priority]] = []
         for thing in things:
             body: PriorityClass = thing.body
@@ -55,9 +54,8 @@ class Priorities:
     def named(self, name: str, asker: str) -> Priority | None:
         """Return the class; None where there is none of that name, which is warned of once."""
         found = self._by_name.get(name)
-        if found is None and name not in self._unknown:
-            self._unknown.add(name)
-            self._ledger.warn(
+        if found is None:
+            self._ledger.warn_once(
                 asker,
                 "spec.priorityClassName",
                 f"PriorityClass {name} is not in the input, so it counts for nothing; add it "
