@@ -84,14 +84,15 @@ class Sites:
         """Return where free volumes of a class without provisioner are; None: anywhere."""
         terms: set[NodeSelectorTerm] = set()
         for thing in self.volumes.values():
-            if self._suits(thing, kind, spec):
+            if self.suits(thing, kind, spec):
                 places, _ = self.of_volume(thing)
                 if not places:
                     return None
                 terms.update(places[0])
         return tuple(sorted(terms))
 
-    def _suits(self, thing: Thing, kind: str, spec: body.ClaimSpec) -> bool:
+    def suits(self, thing: Thing, kind: str, spec: body.ClaimSpec) -> bool:
+        """Say whether a volume is free, of the class, and enough for the claim."""
         has: body.VolumeSpec = thing.body.spec or body.VolumeSpec()
         phase = thing.body.status.phase if thing.body.status else None
         if has.claim_ref is not None or phase not in (None, "", "Available"):

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ...models import NodeName, Pod, PodKey
+from ...models import Node, NodeName, Pod, PodKey
 from .access import Api, LostError, RefusedError
 
 TRIES = 5
@@ -38,11 +38,12 @@ class End(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToBind:
-    """A pod, its node, and the resource version that the plan saw."""
+    """A pod, its node, the resource version that the plan saw, and the node as it was then."""
 
     pod: Pod
     node: NodeName
     version: str = ""
+    host: Node | None = None
 
 
 @dataclass(slots=True)

@@ -156,14 +156,17 @@ class Carrier:
         if not plan.binds:
             return
         done.stale = stale_groups(plan, seen, now)
-        devices = plan.devices
+        devices, claimed = plan.devices, _claimed(plan, seen)
         groups: dict[GroupKey, list[ToBind]] = defaultdict(list)
         for b in plan.binds:
             if b.group in done.stale:
                 continue
             pod = seen.pods_by_key[b.pod]
-            groups[b.group].append(ToBind(pod, b.node, self._version_of(b.pod)))
-            self._assumed.bound[b.pod] = Bound(pod.uid, b.node, devices.get(b.pod, ()))
+            host = seen.nodes_by_name.get(b.node)
+            groups[b.group].append(ToBind(pod, b.node, self._version_of(b.pod), host))
+            self._assumed.bound[b.pod] = Bound(
+                pod.uid, b.node, devices.get(b.pod, ()), claimed.get(b.pod, ())
+            )
         now_at_once = []
         for group, pods in groups.items():
             steps = [s for s in self._steps if s.concerns(pods, plan)]
@@ -242,3 +245,14 @@ def _told(result: BoundGroup) -> str:
     }
     counts = ", ".join(f"{n} {e}" for e, n in ends.items())
     return f"{result.why} ({counts} of {len(result.ends)} members)"
+
+
+def _claimed(plan: Plan, seen: Snapshot) -> dict[PodKey, tuple[str, ...]]:
+    """Return the devices that the claims of single pods get; those of several are no pod's own."""
+    out: dict[PodKey, tuple[str, ...]] = {}
+    for a in plan.allocations:
+        shared = any(c.name == a.claim and c.claim for c in seen.pods_by_key[a.pod].spec.claims)
+        if not shared:
+            ids = (d.id for d in a.devices if not d.admin_access)
+            out[a.pod] = tuple(sorted((*out.get(a.pod, ()), *ids)))
+    return out

@@ -4,6 +4,7 @@ An object is decoded once for each change of it. One that is bad is listed under
 long as it is bad.
 """
 
+import asyncio
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -47,6 +48,7 @@ class Mirror:
         """Which kinds have changed, and how often."""
         self._readers = readers_for(options.queues_from)
         self._entries: dict[Kind, dict[Name, Entry]] = {kind: {} for kind in self._readers}
+        self._waiting: list[tuple[frozenset[Kind], asyncio.Future[None]]] = []
 
     @property
     def readable(self) -> Iterable[Kind]:
@@ -90,6 +92,24 @@ class Mirror:
         """Return the objects of a kind, bad ones included."""
         return self._entries[kind].keys()
 
+    def entry(self, kind: Kind, namespace: str, name: str) -> Entry | None:
+        """Return an object as it was read; None where there is none, or it is bad."""
+        entry = self._entries[kind].get(_place(kind, namespace, name))
+        return None if entry is None or entry.faults else entry
+
+    def entries(self, kind: Kind) -> Iterable[Entry]:
+        """Return the objects of a kind as they were read, but for bad ones."""
+        return [e for e in self._entries[kind].values() if not e.faults]
+
+    def next_change(self, *kinds: Kind) -> asyncio.Future[None]:
+        """Return what is done at the next change of an object of these kinds.
+
+        Whoever waits no longer cancels it.
+        """
+        change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((frozenset(kinds), change))
+        return change
+
     def is_there(self, key: PodKey) -> bool:
         """Say whether there is a pod of this key, be it a bad one."""
         return self._pod(key) is not None
@@ -129,6 +149,11 @@ class Mirror:
 
     def _note(self, kind: Kind) -> None:
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
+        if self._waiting:
+            for kinds, change in self._waiting:
+                if kind in kinds and not change.done():
+                    change.set_result(None)
+            self._waiting = [w for w in self._waiting if not w[1].done()]
 
     def _in_order(self) -> Iterator[Entry]:
         for entries in self._entries.values():

@@ -7,7 +7,15 @@ import pytest
 from apportion.adapters.live.access import LostError, RefusedError
 from apportion.adapters.live.binder import TRIES
 from apportion.adapters.live.carry import DeposedError
-from apportion.models import GroupKey, PodKey, PodState
+from apportion.models import (
+    ClaimSpec,
+    DeviceRequest,
+    GroupKey,
+    PodClaim,
+    PodKey,
+    PodState,
+    PoolDevice,
+)
 from oracle.build import Members, budget, foreign, node, queue, snapshot
 
 from .worlds import Bench, changed, failing, planned
@@ -272,3 +280,17 @@ def test_groups_are_bound_side_by_side() -> None:
     bench.cluster.send = send  # type: ignore[method-assign]
 
     assert len(bench.carry().bound) == 4
+
+
+def test_devices_that_a_claim_gets_are_in_use_before_its_pod_is_seen_to_run() -> None:
+    gpu = PoolDevice("gpu.example.com/n1/gpu-0", ("gpu",))
+    claim = PodClaim("gpus", spec=ClaimSpec(((DeviceRequest("gpu", "gpu"),),)))
+    host = node("n1", 2, pool_devices=(gpu,))
+    bench = Bench(
+        snapshot(host, queue("q"), Members("p", "q", waiting=1, spec={"claims": (claim,)}))
+    )
+    bench.cluster.deaf = True
+
+    bench.carry()
+
+    assert bench.assumed.bound[PodKey("x/p0")].claimed == (gpu.id,)

@@ -1,6 +1,7 @@
 """The mirror gives what a fresh reading of the same objects gives."""
 
 import json
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from apportion.adapters.kubernetes import ReadOptions
@@ -55,3 +56,36 @@ def test_the_moment_is_never_before_the_newest_in_the_objects() -> None:
     assert mirror.snapshot(NOON_S + 60).taken_at_s == NOON_S + 60
     mirror.remove(POD, "default", "p")
     assert mirror.snapshot(NOON_S - 60).taken_at_s == NOON_S - 60
+
+
+def test_an_entry_is_an_object_that_can_be_read() -> None:
+    mirror = Mirror(ReadOptions())
+    put(mirror, NODE, node("n"))
+    put(mirror, POD, pod("p", meta={"resourceVersion": "5"}))
+    put(mirror, POD, pod("bad", {"cpu": "lots"}))
+    put(mirror, POD, {**pod("worse"), "spec": {"containers": 3}})
+
+    found = mirror.entry(POD, "default", "p")
+
+    assert found is not None
+    assert (found.thing.key, found.version) == ("default/p", "5")
+    assert mirror.entry(NODE, "", "n") is not None
+    assert mirror.entry(POD, "default", "worse") is None
+    assert mirror.entry(POD, "default", "nobody") is None
+    assert [e.thing.name for e in mirror.entries(POD)] == ["p", "bad"]
+
+
+def test_whoever_waits_hears_of_the_next_change_of_a_kind(
+    run: Callable[[Coroutine[Any, Any, Any]], Any],
+) -> None:
+    async def main() -> list[bool]:
+        mirror = Mirror(ReadOptions())
+        pods, nodes, both = (mirror.next_change(*k) for k in ((POD,), (NODE,), (POD, NODE)))
+        gone = mirror.next_change(POD)
+        gone.cancel()
+        put(mirror, POD, pod("p"))
+        later = mirror.next_change(POD)
+        put(mirror, POD, pod("p"))
+        return [pods.done(), nodes.done(), both.done(), later.done()]
+
+    assert run(main()) == [True, False, True, False]
