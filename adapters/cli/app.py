@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from ...models.errors import BugError, InputError
-from . import check, crds, plan, rules, version
+from . import check, crds, plan, rules, snapshot, status, version
 from . import run as run_command
 
 UNHOLDING, UNUSABLE, BUG, INTERRUPTED = 1, 2, 3, 130
@@ -58,6 +58,8 @@ def app() -> typer.Typer:
     made.command(epilog=check.EXAMPLES)(check.check)
     made.command(epilog=rules.EXAMPLES)(rules.rules)
     made.command(epilog=run_command.EXAMPLES)(run_command.run)
+    made.command(epilog=status.EXAMPLES)(status.status)
+    made.command(epilog=snapshot.EXAMPLES)(snapshot.snapshot)
     made.command(epilog=crds.EXAMPLES)(crds.crds)
     made.command(epilog=version.EXAMPLES)(version.version)
     return made

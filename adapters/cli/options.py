@@ -72,6 +72,24 @@ TopologyLabels = Annotated[
 ]  # fmt: skip
 
 
+Kubeconfig = Annotated[
+    str | None,
+    typer.Option(
+        "--kubeconfig", metavar="FILE",
+        help="How to reach the cluster. [default: the pod's service account, else kubectl's]",
+    ),
+]  # fmt: skip
+Context = Annotated[
+    str | None, typer.Option("--context", metavar="NAME", help="A context of the kubeconfig.")
+]
+LeaseNamespace = Annotated[
+    str, typer.Option("--lease-namespace", metavar="NAME", help="Where the Lease is.")
+]
+LeaseNamed = Annotated[
+    str, typer.Option("--lease-name", metavar="NAME", help="What the Lease is called.")
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """Settings of the command line: a configuration file, and options that come after it."""

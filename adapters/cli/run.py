@@ -7,6 +7,10 @@ import typer
 from .options import (
     Budget,
     ConfigFile,
+    Context,
+    Kubeconfig,
+    LeaseNamed,
+    LeaseNamespace,
     QueuesFromOption,
     SchedulerNames,
     Seed,
@@ -30,17 +34,8 @@ Examples:
 
 
 def run(
-    kubeconfig: Annotated[
-        str | None,
-        typer.Option(
-            "--kubeconfig",
-            metavar="FILE",
-            help="How to reach the cluster. [default: the pod's service account, else kubectl's]",
-        ),
-    ] = None,
-    context: Annotated[
-        str | None, typer.Option("--context", metavar="NAME", help="A context of the kubeconfig.")
-    ] = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
     scheduler_name: SchedulerNames = None,
     config: ConfigFile = None,
     budget: Budget = None,
@@ -57,12 +52,8 @@ def run(
             help="Let one replica of several write, by a Lease.",
         ),
     ] = True,
-    lease_namespace: Annotated[
-        str, typer.Option("--lease-namespace", metavar="NAME", help="Where the Lease is.")
-    ] = "apportion-system",
-    lease_name: Annotated[
-        str, typer.Option("--lease-name", metavar="NAME", help="What the Lease is called.")
-    ] = "apportion",
+    lease_namespace: LeaseNamespace = "apportion-system",
+    lease_name: LeaseNamed = "apportion",
     period: Annotated[
         str,
         typer.Option(

@@ -18,6 +18,8 @@ from .access import Api, LostError, RefusedError
 
 LASTS_S = 15
 RENEW_S = 2.0
+NOTE = "apportion.dev/last-cycle"
+"""Annotation of the Lease: what the holder did last, as JSON; ``apportion status`` shows it."""
 MARGIN_S = 5.0
 """Writing ends so long before the lease does: longer than any request that was begun may take."""
 
@@ -46,6 +48,7 @@ class Lease:
         wall_s: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         lasts_s: int = LASTS_S,
+        note: Callable[[], str] = lambda: "",
     ) -> None:
         self._api = api
         self._name = name
@@ -53,6 +56,7 @@ class Lease:
         self._wall_s = wall_s
         self._sleep = sleep
         self._lasts_s = lasts_s
+        self._note = note
         self._until_s: float | None = None
         self._seen: tuple[str, str] | None = None
         self._seen_s = 0.0
@@ -128,6 +132,9 @@ class Lease:
         changes = int(spec.get("leaseTransitions") or 0)
         same = self.holder == me
         lease["spec"] = self._spec(spec if same else None, changes if same else changes + 1)
+        if note := self._note():
+            notes = lease["metadata"].get("annotations") or {}
+            lease["metadata"]["annotations"] = {**notes, NOTE: note}
         await self._put(lease)
         self.holder = me
         return True

@@ -144,6 +144,7 @@ class Loop:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Run cycles until told to stop; what a cycle has begun is carried to its end."""
+        self._child(self._config())  # it takes a second to start: not out of the first plan's time
         try:
             while not stop.is_set():
                 await self._wait(stop)

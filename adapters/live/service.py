@@ -21,7 +21,7 @@ from .metrics import Metrics
 from .mirror import Mirror
 from .reviews import Reviews
 from .settings import SettingsFile
-from .telling import count_cycle, log_cycle
+from .telling import count_cycle, log_cycle, summary
 from .web import SILENCE_S, Web
 
 LOOK_S = 1.0
@@ -63,9 +63,10 @@ class Service:
         self.lease = (
             None
             if options.lease is None or options.dry_run
-            else Lease(access, options.lease, time.monotonic, time.time)
+            else Lease(access, options.lease, time.monotonic, time.time, note=self.note)
         )
         self.metrics = Metrics()
+        self.told_s = 0.0
         self.loop = Loop(
             access, self.mirror, self.feed, settings.current,
             leads=self.leads, dry_run=options.dry_run, pace=options.pace, listeners=(self._tell,),
@@ -82,6 +83,11 @@ class Service:
     def beaten_s(self) -> float:
         """Return when the loop last showed that it is alive: a follower does so by following."""
         return self.loop.beat_s if self.leads() and self.feed.synced.is_set() else time.monotonic()
+
+    def note(self) -> str:
+        """Return what the last cycle did, in short, for the Lease."""
+        last = self.loop.last
+        return "" if last is None else summary(last, self.told_s)
 
     def leads(self) -> bool:
         """Whether this replica may write."""
@@ -138,7 +144,8 @@ class Service:
 
     async def _tell(self, cycle: Cycle) -> None:
         log_cycle(cycle, self.options.dry_run)
-        report = count_cycle(self.metrics, cycle, time.time())
+        self.told_s = time.time()
+        report = count_cycle(self.metrics, cycle, self.told_s)
         self.metrics.configured(not self.settings.trouble)
         if self.web is not None:
             self.web.cycle(report)

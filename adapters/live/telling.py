@@ -1,5 +1,6 @@
 """Telling of cycles: the log, the metrics and the debug pages, all from one cycle."""
 
+import json
 import logging
 from typing import Any
 
@@ -58,6 +59,23 @@ def log_cycle(cycle: Cycle, dry_run: bool = False) -> None:
     for late in cycle.unready:
         what = "let go" if late.release and not dry_run else "not ready in time"
         event(what, logging.WARNING, group=late.group, why=late.message)
+
+
+def summary(cycle: Cycle, wall_s: float) -> str:
+    """Return the cycle in a line of JSON: what ``apportion status`` shows of it."""
+    solver = cycle.plan.solver
+    said = {
+        "number": cycle.number,
+        "endedS": int(wall_s),
+        "seconds": round(sum(cycle.seconds.values()), 3),
+        "bound": len(cycle.carried.bound),
+        "evicted": len(cycle.carried.evicted),
+        "held": len(cycle.plan.held),
+        "engine": solver.engine,
+        "status": solver.status,
+        "gap": solver.gap,
+    }
+    return json.dumps(said)
 
 
 def count_cycle(metrics: Metrics, cycle: Cycle, wall_s: float) -> CycleReport:

@@ -44,7 +44,9 @@ def test_help_is_the_tour(cli: Any, args: tuple[str, ...]) -> None:
         assert word in result.out
 
 
-@pytest.mark.parametrize("command", ["plan", "check", "rules", "run", "crds", "version"])
+@pytest.mark.parametrize(
+    "command", ["plan", "check", "rules", "run", "status", "snapshot", "crds", "version"]
+)
 def test_every_command_has_examples(cli: Any, command: str) -> None:
     result = cli(command, "--help")
 
@@ -56,7 +58,7 @@ def test_every_command_has_examples(cli: Any, command: str) -> None:
 def test_example_does_what_it_shows(cli: Any, line: str, tmp_path: Path) -> None:
     if line == "apportion check tests/scenarios":
         pytest.skip("runs as tests/scenarios/test_scenarios.py")
-    if line.startswith("apportion run"):
+    if line.startswith(("apportion run", "apportion status", "apportion snapshot")):
         pytest.skip("needs a cluster: tests/cluster")
     if "--plan /tmp/plan.json" in line:
         made = cli("plan", "examples/small", "-o", "json")
