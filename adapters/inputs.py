@@ -122,7 +122,7 @@ def _options(
         names = names or tuple(scenario.scheduler_names or ())
         queues_from = queues_from or scenario.queues_from
         now_s = now_s if now_s is not None else now_of(scenario)
-    return ReadOptions(names or DEFAULT_NAMES, queues_from or "volcano", labels, now_s)
+    return ReadOptions(names or DEFAULT_NAMES, queues_from or "volcano", labels, now_s=now_s)
 
 
 def _snapshot(data: dict[str, Any], source: str, asked: Asked) -> Snapshot:

@@ -33,6 +33,8 @@ class Node(Value, frozen=True):
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
     ready: bool = True
+    elsewhere: bool = False
+    """It is of another shard: other schedulers fill it."""
     created_s: int = 0
     drivers: Mapping[str, int | None] = {}
     """CSI drivers that the node has, and how many volumes each may attach yet; None: any number."""
@@ -53,5 +55,5 @@ class Node(Value, frozen=True):
 
     @property
     def takes_pods(self) -> bool:
-        """Say whether the node is neither cordoned nor not ready."""
-        return self.ready and not self.unschedulable
+        """Say whether the node is neither cordoned nor not ready nor of another shard."""
+        return self.ready and not self.unschedulable and not self.elsewhere

@@ -45,6 +45,8 @@ class NodeState:
         return NodeFeatures(state=True)
 
     def refuse(self, pods: PodSet, node: Node) -> Reason | None:
+        if node.elsewhere:
+            return Reason(self.name, f"node {node.name}", "is of another shard")
         if not node.ready:
             return Reason(self.name, f"node {node.name}", "is not ready")
         if node.unschedulable and not tolerated(pods, UNSCHEDULABLE):

@@ -254,7 +254,7 @@ class Scene:
         if features.taints:
             yield [n.taints for n in nodes]
         if features.state:
-            yield [(n.ready, n.unschedulable) for n in nodes]
+            yield [(n.ready, n.unschedulable, n.elsewhere) for n in nodes]
         if features.name:
             yield [n.name for n in nodes]
         if features.devices:

@@ -20,6 +20,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
+    from ...models import LabelSelector
     from ..live.logs import LogFormat
 
 LIVE_BUDGET_MS = 1000
@@ -42,6 +43,12 @@ def run(
     seed: Seed = None,
     queues_from: QueuesFromOption = None,
     topology_labels: TopologyLabels = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard", metavar="SELECTOR", help="Use the nodes with these labels only: pool=a."
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Plan and log; write nothing to the cluster.")
     ] = False,
@@ -100,6 +107,7 @@ def run(
             reading.scheduler_names or DEFAULT_NAMES,
             reading.queues_from or "volcano",
             reading.topology_labels,
+            shard=_shard(shard) if shard is not None else None,
         ),
         kubeconfig,
         context,
@@ -120,6 +128,16 @@ def _format(text: str) -> "LogFormat":
     if text == "text":
         return "text"
     raise InputError(f"--log-format: must be text or json, got {text[:40]!r}")
+
+
+def _shard(text: str) -> "LabelSelector":
+    from ...models import InputError
+    from ..kubernetes.selector_text import selector_of
+
+    try:
+        return selector_of(text)
+    except ValueError as e:
+        raise InputError(f"--shard: {e}") from e
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from ...models import LabelSelector
+
 QueuesFrom = Literal["volcano", "kueue"]
 
 
@@ -16,6 +18,8 @@ class ReadOptions:
     """``kueue``: queues are Kueue's ClusterQueues; else Volcano's, KAI's and ElasticQuotas."""
     topology_labels: tuple[str, ...] = ()
     """Node labels that are levels of the network, the widest first."""
+    shard: LabelSelector | None = None
+    """Nodes that it does not match are left to other schedulers; None: all are ours."""
     now_s: int | None = None
     """Seconds since 1970 that ages are computed from; None: the newest timestamp in the objects."""
     live: bool = False

@@ -81,11 +81,13 @@ def nodes_of(objects: Objects, world: World, shares: bool) -> list[Node]:
     ``shares`` says whether any pod shares devices, or says which it holds.
     """
     drivers = node_drivers(objects, world.storage)
+    shard = world.options.shard
     return world.charges.with_devices(
         replace(
             n,
             drivers={**n.drivers, **drivers.get(n.name, {})},
             numa=world.numa.nodes.get(n.name),
+            elsewhere=shard is not None and not shard.matches(n.labels),
         )
         for n in world.cards.nodes(shares)
     )

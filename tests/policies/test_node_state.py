@@ -7,7 +7,7 @@ import pytest
 from apportion.models import Snapshot, Toleration
 from apportion.policies.testing import accepts, refuses
 
-from .builders import Members, after, node, placed, queue, reasons, rule, snapshot
+from .builders import NOW, Members, after, node, placed, queue, reasons, rule, snapshot
 from .conftest import Solve
 
 STATE = rule("node-state")
@@ -75,3 +75,17 @@ def test_only_open_nodes_are_used(solve: Solve) -> None:
     )
 
     assert placed(solve(world)) == {"g0": "n2"}
+
+
+def test_a_node_of_another_shard_takes_nobody_and_counts_for_nobody(solve: Solve) -> None:
+    world = snapshot(
+        node("n1", 2, elsewhere=True), node("n2", 2), queue("q"),
+        Members("g", "q", waiting=2, minimum=2),
+        Members("late", "q", waiting=1, created_s=NOW),
+    )  # fmt: skip
+
+    made = solve(world)
+
+    assert placed(made) == {"g0": "n2", "g1": "n2"}
+    assert made.queues[0].dominant_share == 1.0
+    assert any("is of another shard" in r.message for r in reasons(made, "late"))
