@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 KEY = re.compile(r"[a-z0-9][a-z0-9.-]*\.[a-z0-9-]+/[A-Za-z0-9._-]*")
-OTHER = re.compile(r"apportion\.dev/(v1alpha1)?|kubernetes\.io/|scheduling\.volcano\.sh/v1beta1")
+OTHER = re.compile(r"apportion\.dev/|kubernetes\.io/|.*/v\d+((alpha|beta)\d+)?")
 """API versions, and beginnings by which keys are told apart."""
 PROVISIONERS = re.compile(
     r"docker\.io/|k8s\.io/minikube|k8s-sigs\.io/nfs|microk8s\.io/|rancher\.io/|kubernetes\.io/"

@@ -31,9 +31,15 @@ class VolcanoQueueSpec(Outside):
 
 
 class VolcanoQueueStatus(Outside):
-    """``status`` of a Volcano Queue."""
+    """``status`` of a Volcano Queue; the counts are of PodGroups by phase."""
 
     state: State | None = None
+    pending: Natural | None = None
+    inqueue: Natural | None = None
+    running: Natural | None = None
+    unknown: Natural | None = None
+    completed: Natural | None = None
+    allocated: dict[str, Quantity] | None = None
 
 
 class VolcanoQueue(Outside):

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+"""Adds to lists by the key of their items; only kinds of Kubernetes itself know it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -397,7 +397,7 @@ def template(scheduler: str) -> dict[str, Any]:
             owned_by("RayCluster", "ray.io/v1"), "apportion", False, id="a template says volcano",
         ),
         pytest.param(None, {}, "apportion", False, id="nobody speaks for it"),
-        pytest.param(None, {}, "volcano", True, id="nobody speaks for it, and we stand for Volcano"),
+        pytest.param(None, {}, "volcano", True, id="nobody does, and we stand for Volcano"),
     ],
 )  # fmt: skip
 def test_in_a_running_cluster_a_group_without_pods_is_its_owners_schedulers(

@@ -1,0 +1,241 @@
+"""Statuses of Volcano's PodGroups, as their users expect them: phases, counts, conditions.
+
+Only of groups that are ours. Volcano's job controller creates the pods of a job once its group is
+past Pending, so that a group without pods goes to Inqueue when the plan lets it in; one with pods
+is in the queue already. Nothing is written that is there.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from ...models import Group, Plan, Pod, PodState, QueueState, Snapshot
+from ..kubernetes.body_group import GroupConditionBody, GroupStatusBody
+from ..kubernetes.meta import Thing
+from ..kubernetes.times import seconds_of
+from .discovery import Resource
+from .verdicts import Verdict, cut, verdicts_of
+from .write import Write
+
+PHASES = ("Pending", "Inqueue", "Running", "Unknown", "Completed")
+READY = "tasks in gang are ready to be scheduled"
+"""Reason of the condition Scheduled, in Volcano's words."""
+REFRESH_S = 60
+"""A condition of which only the message has changed is written again after this long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition of a PodGroup."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    since: str
+    """When it was written, as a timestamp."""
+    transition: str
+    """Volcano's transitionID: by which cycle it was written."""
+
+    @property
+    def body(self) -> dict[str, str]:
+        out = {
+            "type": self.type,
+            "status": self.status,
+            "reason": self.reason,
+            "message": self.message,
+            "lastTransitionTime": self.since,
+            "transitionID": self.transition,
+        }
+        return {k: v for k, v in out.items() if v}
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStatus:
+    """The status of a PodGroup."""
+
+    phase: str
+    running: int = 0
+    """Pods with a node, those included that have not begun to run there."""
+    succeeded: int = 0
+    failed: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+def group_statuses(
+    things: Iterable[Thing], snapshot: Snapshot, plan: Plan
+) -> dict[str, GroupStatus]:
+    """Return the statuses by ``namespace/name`` that our PodGroups should have.
+
+    ``things`` are Volcano's PodGroups as read; those of other schedulers are left out.
+    """
+    verdicts = verdicts_of(plan, snapshot)
+    admitted = {a.group for a in plan.admissions}
+    starting = {b.group for b in plan.binds}
+    pods = snapshot.pods_by_group
+    groups = {str(g.key): g for g in snapshot.groups if g.source == "PodGroup"}
+    cycle = plan.snapshot.removeprefix("sha256:")[:32]
+    out: dict[str, GroupStatus] = {}
+    for thing in things:
+        group = groups.get(thing.key)
+        if group is None or thing.deleted_s is not None:
+            continue
+        old = read_status(thing)
+        scene = _Scene(
+            group, tuple(pods.get(group.key, ())), old, verdicts.get(group.key),
+            snapshot.taken_at_s, cycle,
+        )  # fmt: skip
+        if scene.pods:
+            out[thing.key] = scene.with_pods(is_starting=group.key in starting)
+        else:
+            may = group.key in admitted or _asks_for_nothing(group, snapshot)
+            out[thing.key] = scene.without_pods(is_let_in=may)
+    return out
+
+
+def status_writes(
+    things: Iterable[Thing], statuses: Mapping[str, GroupStatus], resource: Resource
+) -> list[Write]:
+    """Return the requests that make the statuses so, for those that are not."""
+    sub = "status" if "status" in resource.subresources else ""
+    out: list[Write] = []
+    for thing in things:
+        status = statuses.get(thing.key)
+        if status is None or status == read_status(thing):
+            continue
+        body: dict[str, Any] = {
+            "phase": status.phase,
+            "running": status.running,
+            "succeeded": status.succeeded,
+            "failed": status.failed,
+            "conditions": [c.body for c in status.conditions],
+        }
+        head = {"uid": thing.uid} if thing.uid else {}
+        path = resource.path(thing.namespace, thing.name, sub)
+        out.append(Write("PATCH", path, {"metadata": head, "status": body}, thing.title))
+    return out
+
+
+def read_status(thing: Thing) -> GroupStatus:
+    """Return the status as it was read; a phase that is not written is ""."""
+    body: GroupStatusBody = thing.body.status or GroupStatusBody()
+    return GroupStatus(
+        body.phase or "",
+        body.running or 0,
+        body.succeeded or 0,
+        body.failed or 0,
+        tuple(_condition(c) for c in body.conditions or ()),
+    )
+
+
+def _condition(body: GroupConditionBody) -> Condition:
+    return Condition(
+        body.type or "", body.status or "", body.reason or "", body.message or "",
+        body.last_transition_time or "", body.transition_id or "",
+    )  # fmt: skip
+
+
+def _asks_for_nothing(group: Group, snapshot: Snapshot) -> bool:
+    """Say whether a group without minResources may be let in: nothing has to be reserved for it."""
+    queue = snapshot.queues_by_name.get(group.queue)
+    is_open = queue is not None and queue.state is QueueState.OPEN
+    return group.min_resources is None and is_open and not group.hold
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """A PodGroup, its pods, and what the plan says of it."""
+
+    group: Group
+    pods: Sequence[Pod]
+    old: GroupStatus
+    verdict: Verdict | None
+    now_s: int
+    cycle: str
+
+    def with_pods(self, is_starting: bool) -> GroupStatus:
+        states = Counter(p.state for p in self.pods)
+        running, gone = states[PodState.RUNNING], states[PodState.TERMINATING]
+        over = states[PodState.SUCCEEDED] + states[PodState.FAILED]
+        waits = states[PodState.PENDING] + states[PodState.GATED]
+        need = self.group.effective_minimum
+        ready = self._is_ready()
+        if running and waits and not ready:
+            phase = "Unknown"
+        elif running + gone + over >= need:
+            phase = "Completed" if not (running or gone or waits) else "Running"
+        else:
+            phase = "Inqueue"
+        conditions = self.old.conditions
+        if ready:
+            conditions = self._turned("Scheduled", "Unschedulable", READY, "")
+        elif waits and not is_starting:
+            conditions = self._turned("Unschedulable", "Scheduled", *self._lack(waits))
+        return GroupStatus(
+            phase, running, states[PodState.SUCCEEDED], states[PodState.FAILED], conditions
+        )
+
+    def without_pods(self, is_let_in: bool) -> GroupStatus:
+        if is_let_in or self.old.phase == "Inqueue":
+            return replace(self.old, phase="Inqueue", running=0, succeeded=0, failed=0)
+        conditions = self.old.conditions
+        if self.verdict is not None:
+            said = cut(f"not let in yet: {self.verdict.message}")
+            conditions = self._turned("Unschedulable", "Scheduled", "NotEnoughResources", said)
+        return GroupStatus("Pending", conditions=conditions)
+
+    def _is_ready(self) -> bool:
+        """Say whether the gang has what it needs, in total and of each role."""
+        states = (PodState.RUNNING, PodState.SUCCEEDED)
+        roles = Counter(p.role for p in self.pods if p.state in states)
+        enough = sum(roles.values()) >= self.group.effective_minimum
+        return enough and all(roles[r] >= n for r, n in self.group.role_minimum.items())
+
+    def _lack(self, waits: int) -> tuple[str, str]:
+        """Return reason and message of a gang that is not ready, in Volcano's form."""
+        need = self.group.effective_minimum
+        exist = sum(p.state is not PodState.FAILED for p in self.pods)
+        reason = "NotEnoughTasks" if exist < need else "NotEnoughResources"
+        running = sum(p.state is PodState.RUNNING for p in self.pods)
+        counts = f"{waits} Pending, {running} Running" if running else f"{waits} Pending"
+        said = (
+            f"{waits}/{len(self.pods)} tasks in gang unschedulable: pod group is not ready, "
+            f"{counts}, {need} minAvailable."
+        )
+        origin = f" Origin reason is {self.verdict.message}" if self.verdict is not None else ""
+        return reason, cut(said + origin)
+
+    def _turned(self, on: str, off: str, reason: str, message: str) -> tuple[Condition, ...]:
+        """Return the conditions with one that holds and one that does not; others stay."""
+        out = {c.type: c for c in self.old.conditions}
+        there = out.get(on)
+        wanted = Condition(on, "True", reason, message, self._now, self.cycle)
+        if there is None or not self._says(there, wanted):
+            out[on] = wanted
+        if off in out and out[off].status != "False":
+            out[off] = Condition(off, "False", reason, "", self._now, self.cycle)
+        return tuple(out.values())
+
+    def _says(self, there: Condition, wanted: Condition) -> bool:
+        """Say whether a condition need not be written again."""
+        if (there.status, there.reason) != (wanted.status, wanted.reason):
+            return False
+        return there.message == wanted.message or self.now_s - _written_s(there) < REFRESH_S
+
+    @property
+    def _now(self) -> str:
+        return stamp(self.now_s)
+
+
+def _written_s(condition: Condition) -> int:
+    try:
+        return seconds_of(condition.since)
+    except ValueError:
+        return 0
+
+
+def stamp(now_s: int) -> str:
+    """Return seconds since 1970 as Kubernetes writes them."""
+    return datetime.fromtimestamp(now_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
