@@ -53,6 +53,7 @@ class ClaimRef(Outside):
 
     namespace: str | None = None
     name: str | None = None
+    uid: str | None = None
 
 
 class VolumeSpec(Outside):

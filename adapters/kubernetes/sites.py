@@ -108,12 +108,17 @@ class Sites:
         )
         if selector is not None and not selector.matches(thing.labels):
             return False
-        return parse((has.capacity or {}).get("storage") or 0, "storage") >= size_of(spec)
+        return size_of_volume(thing) >= size_of(spec)
 
 
 def size_of(spec: body.ClaimSpec) -> int:
     asked = (spec.resources.requests if spec.resources else None) or {}
     return parse(asked.get("storage") or 0, "storage")
+
+
+def size_of_volume(thing: Thing) -> int:
+    has: body.VolumeSpec = thing.body.spec or body.VolumeSpec()
+    return parse((has.capacity or {}).get("storage") or 0, "storage")
 
 
 def topology_term(term: body.TopologyTerm) -> NodeSelectorTerm:

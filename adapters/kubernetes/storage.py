@@ -190,8 +190,7 @@ class Storage:
         return Volume(shared, tuple(places), driver, sharing, keys)
 
     def _default(self) -> Thing | None:
-        found = [t for t in self.classes.values() if t.annotations.get(_DEFAULT_CLASS) == "true"]
-        return max(found, key=lambda t: (t.created_s or 0, t.name), default=None)
+        return default_class(self.classes.values())
 
     def _keys(self, driver: str, allowed: Iterable[body.TopologyTerm]) -> tuple[str, ...]:
         named = {e.key for t in allowed for e in t.match_label_expressions or ()}
@@ -218,6 +217,12 @@ def drivers_of(thing: Thing) -> list[body.NodeDriver]:
     """Return the drivers that a CSINode lists."""
     spec: body.NodeDrivers | None = thing.body.spec
     return (spec.drivers if spec else None) or []
+
+
+def default_class(classes: Iterable[Thing]) -> Thing | None:
+    """Return the newest StorageClass that says it is the default."""
+    found = [t for t in classes if t.annotations.get(_DEFAULT_CLASS) == "true"]
+    return max(found, key=lambda t: (t.created_s or 0, t.name), default=None)
 
 
 def _bounds_claims(thing: Thing) -> bool:

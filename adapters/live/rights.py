@@ -44,7 +44,8 @@ WRITING = (
     Right(CORE, ("pods/binding",), ("create",), "starting pods"),
     Right(CORE, ("pods/eviction",), ("create",), "making room"),
     Right(CORE, ("pods/status",), ("patch",), "nominated nodes, conditions"),
-    Right(CORE, ("persistentvolumeclaims",), ("patch",), "where a volume is to be made"),
+    Right(CORE, ("persistentvolumeclaims",), ("get", "patch"), "where a volume is to be made"),
+    Right(CORE, ("persistentvolumes",), ("get", "patch"), "which local volume a claim gets"),
     Right("events.k8s.io", ("events",), ("create", "patch"), "why pods start, wait or leave"),
     Right(
         "scheduling.volcano.sh", ("podgroups", "podgroups/status"), ("patch",),
