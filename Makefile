@@ -4,17 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help plan test control-plane cluster check wheel-check fix bench bench-full soak clean
+.PHONY: help plan test control-plane cluster check wheel-check fix generate bench bench-full soak clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make plan    plan a small example and print it"
 	@echo "make test    run the tests"
-	@echo "make control-plane   build etcd, API server and others, for the tests on a real one"
+	@echo "make control-plane   build etcd, API server, Helm and others, for the tests on a real one"
 	@echo "make cluster         a local cluster with pretend GPU nodes, until Ctrl-C"
 	@echo "make check   static checks: format, lint, types, imports"
 	@echo "make wheel-check   build the wheel, install it alone, and plan with it"
 	@echo "make fix     format and repair what can be repaired"
+	@echo "make generate   write the manifests' parts that follow from the program"
 	@echo "make bench   a short round of measurements; bench-full: every instance, five times"
 	@echo "make soak    30,000 random clusters against the brute force"
 
@@ -26,15 +27,17 @@ $(STAMP): pyproject.toml
 plan: $(STAMP)
 	$(BIN)/apportion plan examples/small
 
-# Where the control plane cannot be built, the tests that need it are skipped.
+# Where the control plane or Helm cannot be built, the tests that need it are skipped.
 test: $(STAMP)
 	-$(CLUSTER).build
+	-$(CLUSTER).helm
 	$(BIN)/python -m pytest -n auto -m "not soak"
 
 # Programs for the tests, from KUBEBUILDER_ASSETS or built by Go; minutes for the first time.
 CLUSTER := PYTHONPATH=tests $(BIN)/python -m cluster
 control-plane: $(STAMP)
 	$(CLUSTER).build
+	$(CLUSTER).helm
 
 NODES ?= 8
 GPUS ?= 8
@@ -64,6 +67,9 @@ wheel-check: $(STAMP)
 fix: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+generate: $(STAMP)
+	$(BIN)/python -m deploy.generate
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.run --short --out build/bench

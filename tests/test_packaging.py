@@ -77,7 +77,7 @@ def test_wheel_and_sdist_hold_the_rooms_and_nothing_else(tmp_path: Path) -> None
 
     with tarfile.open(sdist) as t:
         source = {m.name.partition("/")[2] for m in t.getmembers()}
-    for folder in (*ROOMS, "tests", "benchmarks", "docs", "examples", ".ci"):
+    for folder in (*ROOMS, "tests", "benchmarks", "docs", "examples", "deploy", ".ci"):
         assert {f"{folder}/{name}" for name in files_of(ROOT / folder)} <= source
     assert {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile"} <= source
     assert not any(name.startswith(f"src/apportion/{room}") for name in source for room in ROOMS)

@@ -6,11 +6,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = (
-    ".ci", "adapters", "benchmarks", "docs", "examples", "models", "policies", "solver", "tests",
+    ".ci", "adapters", "benchmarks", "deploy", "docs", "examples", "models", "policies", "solver",
+    "tests",
 )  # fmt: skip
 PUBLIC = {
-    "example.com", "github.com", "keepachangelog.com", "kubernetes.io", "kueue.sigs.k8s.io",
-    "semver.org", "volcano.sh", "www.apache.org", "www.w3.org",
+    "example.com", "github.com", "json-schema.org", "keepachangelog.com", "kubernetes.io",
+    "kueue.sigs.k8s.io", "semver.org", "volcano.sh", "www.apache.org", "www.w3.org",
 }  # fmt: skip
 """Whom a link may lead to."""
 INSIDE_TESTS = {"127.0.0.1", "localhost", "kubernetes.default.svc"}

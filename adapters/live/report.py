@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from ...models import Plan, Snapshot
 
-PHASES = ("snapshot", "solve", "recheck", "apply")
-"""Phases of a cycle, in their order; a plan that does nothing ends with the second."""
+PHASES = ("snapshot", "solve", "apply")
+"""Phases of a cycle, in their order; the second look before a plan is applied is in the first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,11 +70,15 @@ def everywhere() -> tuple[Right, ...]:
 
 
 def rules(rights: Iterable[Right]) -> str:
-    """Return rights as the rules of a role, in YAML, each with its reason."""
-    return "".join(
-        f"# {right.why}\n"
-        f'- apiGroups: ["{right.group}"]\n'
-        f"  resources: [{', '.join(right.resources)}]\n"
-        f"  verbs: [{', '.join(right.verbs)}]\n"
-        for right in rights
-    )
+    """Return rights as the rules of a role, in YAML, with their reasons."""
+    out, said = "", ""
+    for right in rights:
+        if right.why != said:
+            out += f"# {right.why}\n"
+            said = right.why
+        out += (
+            f'- apiGroups: ["{right.group}"]\n'
+            f"  resources: [{', '.join(right.resources)}]\n"
+            f"  verbs: [{', '.join(right.verbs)}]\n"
+        )
+    return out

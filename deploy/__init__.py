@@ -1,0 +1,1 @@
+"""What installs the live scheduler: manifests, a chart, an image, dashboards."""
