@@ -14,6 +14,7 @@ from typing import Any
 from ...models import Bind, Eviction, GroupKey, Plan, Pod, PodKey, Snapshot
 from ..kubernetes.meta import Thing
 from .token_bucket import TokenBucket
+from .unready import Unready
 from .verdicts import Verdict, cut
 from .write import Write
 
@@ -22,11 +23,13 @@ FAILED = "FailedScheduling"
 SCHEDULED = "Scheduled"
 PREEMPTED = "Preempted"
 EVICTED = "Evicted"
+UNREADY = "Unready"
 REASONS: Mapping[str, str] = {
     FAILED: "Warning: a group waits, and why",
     SCHEDULED: "Normal: pods of a group were bound, and where",
     PREEMPTED: "Warning: pods of a group were evicted, for whom and why",
     EVICTED: "Warning: pods of a group were evicted for nobody, and why",
+    UNREADY: "Warning: a gang was started, and has not got ready in the time that is set",
 }
 """Every reason, with its type and what it tells."""
 PER_S = 10.0
@@ -93,6 +96,18 @@ def evicted_events(evictions: Sequence[Eviction], evicted: Collection[PodKey]) -
     return out
 
 
+def unready_events(late: Sequence[Unready]) -> list[Event]:
+    """Return one event for every gang that has not got ready in time."""
+    return [
+        Event(
+            one.group, UNREADY, "Scheduling",
+            f"{one.message}{'; it is let go' if one.release else ''}",
+            min((e.pod for e in one.release), default=PodKey("")),
+        )
+        for one in late
+    ]  # fmt: skip
+
+
 def _pods(n: int) -> str:
     return f"{n} pod{'s' if n > 1 else ''}"
 
@@ -155,6 +170,8 @@ class Teller:
             self.suppressed += 1
             return False
         pod = snapshot.pods_by_key.get(event.pod)
+        if pod is None:
+            pod = next(iter(snapshot.pods_by_group.get(event.group, ())), None)
         about = _reference(groups.get(event.group), pod)
         if about is not None:
             self._count += 1

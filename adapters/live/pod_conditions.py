@@ -42,12 +42,12 @@ class PodConditions:
         verdicts: Iterable[Verdict],
         snapshot: Snapshot,
         reason_of: Callable[[PodKey], str | None],
-    ) -> list[Write]:
+    ) -> list[tuple[PodKey, Write]]:
         """Return the conditions to be written now, at most ``MOST``, and take them as told.
 
         ``reason_of`` says which reason the pod's condition bears; None: it has no such condition.
         """
-        out: list[Write] = []
+        out: list[tuple[PodKey, Write]] = []
         waiting: dict[PodKey, _Told] = {}
         now_s = snapshot.taken_at_s
         for v in verdicts:
@@ -64,7 +64,8 @@ class PodConditions:
                     waiting[pod_key] = wanted
                 elif len(out) < MOST:
                     waiting[pod_key] = wanted
-                    out.append(_write(pod_key, pod.uid, v, None if reason is not None else now_s))
+                    since_s = None if reason is not None else now_s
+                    out.append((pod_key, _write(pod_key, pod.uid, v, since_s)))
                 elif told is not None:
                     waiting[pod_key] = told
         self._told = waiting

@@ -19,6 +19,7 @@ from .logs import event
 from .loop import Cycle, Loop, Pace
 from .metrics import Metrics
 from .mirror import Mirror
+from .publisher import Publisher
 from .reviews import Reviews
 from .settings import SettingsFile
 from .telling import count_cycle, log_cycle, summary
@@ -72,6 +73,14 @@ class Service:
             leads=self.leads, dry_run=options.dry_run, pace=options.pace, listeners=(self._tell,),
         )  # fmt: skip
 
+        self.publisher = (
+            None
+            if options.dry_run
+            else Publisher(
+                access, self.mirror, self.feed.resources, options.reading.scheduler_names[0],
+                identity(), self.leads,
+            )
+        )  # fmt: skip
         self.web = None
         if options.listen is not None:
             host, port = options.listen
@@ -100,6 +109,8 @@ class Service:
         background.append(self._task(self._watch_parts(), stop))
         if self.lease is not None:
             background.append(self._task(self.lease.run(), stop))
+        if self.publisher is not None:
+            background.append(self._task(self.publisher.run(), stop))
         try:
             if self.web is not None:
                 await self.web.start()
@@ -144,6 +155,8 @@ class Service:
 
     async def _tell(self, cycle: Cycle) -> None:
         log_cycle(cycle, self.options.dry_run)
+        if self.publisher is not None:
+            self.publisher.note(cycle)
         self.told_s = time.time()
         report = count_cycle(self.metrics, cycle, self.told_s)
         self.metrics.configured(not self.settings.trouble)

@@ -28,7 +28,7 @@ def nothing(pod: PodKey) -> str | None:
 
 
 def due(conditions: PodConditions, verdict: Verdict, seen: Snapshot) -> list[Write]:
-    return conditions.due([verdict], seen, nothing)
+    return [write for _, write in conditions.due([verdict], seen, nothing)]
 
 
 def test_the_condition_names_reason_message_and_moment() -> None:
@@ -73,7 +73,7 @@ def test_a_new_message_alone_waits() -> None:
 
 
 def test_the_time_of_a_condition_that_is_there_stays() -> None:
-    (write,) = PodConditions().due([waits()], world(), lambda pod: "QueueLimit")
+    ((_, write),) = PodConditions().due([waits()], world(), lambda pod: "QueueLimit")
 
     assert "lastTransitionTime" not in write.body["status"]["conditions"][0]
 

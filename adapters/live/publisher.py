@@ -1,0 +1,190 @@
+"""What people see of a cycle is written in the background: no bind waits for a condition.
+
+Of cycles that come faster than their words can be written, only the last is told of; what has
+happened in the others is told all the same.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ...models import PodKey
+from ..kubernetes.body_pod import PodBody, PodStatusBody
+from ..kubernetes.meta import Thing
+from .access import Api, LostError, RefusedError, write
+from .discovery import Resource
+from .events import BURST, PER_S, Event, Teller, bound_events, evicted_events, unready_events
+from .group_status import group_statuses, status_writes
+from .loop import Cycle
+from .pod_conditions import PodConditions
+from .queue_status import default_queue, queue_statuses, queue_writes
+from .token_bucket import TokenBucket
+from .verdicts import verdicts_of
+from .write import Write
+
+GROUP = ("scheduling.volcano.sh", "PodGroup")
+QUEUE = ("scheduling.volcano.sh", "Queue")
+POD = ("", "Pod")
+AT_ONCE = 16
+"""Requests in flight; binds have the rest of what the server takes."""
+MOST_EVENTS = 1000
+"""Of what has happened and is not told yet; of more, the oldest are dropped."""
+Kind = tuple[str, str]
+
+
+class Read(Protocol):
+    """An object as it was read."""
+
+    @property
+    def thing(self) -> Thing: ...
+
+
+class World(Protocol):
+    """The objects of the cluster; the mirror has them."""
+
+    def names(self, kind: Kind) -> Iterable[tuple[str, str]]: ...
+
+    def entries(self, kind: Kind) -> Iterable[Read]: ...
+
+    def entry(self, kind: Kind, namespace: str, name: str) -> Read | None: ...
+
+
+@dataclass(slots=True)
+class Means:
+    """Clocks, which tests bring their own of."""
+
+    wall_s: Callable[[], float] = time.time
+    now_s: Callable[[], float] = time.monotonic
+
+
+@dataclass(slots=True)
+class Counts:
+    """What has come of the requests."""
+
+    written: int = 0
+    failed: int = 0
+    last_failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The requests of a cycle, in their order: what others wait for comes first."""
+
+    statuses: list[Write]
+    conditions: list[tuple[PodKey, Write]]
+    events: list[Write] = field(default_factory=list)
+
+
+class Publisher:
+    """Writes statuses, conditions and events of cycles; ``run`` does so until cancelled.
+
+    Parameters
+    ----------
+    resources
+        What is installed, by API group and kind: of what is not, nothing is written.
+    scheduler, instance
+        In whose name events are told: the scheduler, and which replica.
+    may_write
+        Whether this replica still leads.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        world: World,
+        resources: Mapping[Kind, Resource],
+        scheduler: str,
+        instance: str,
+        may_write: Callable[[], bool] = lambda: True,
+        means: Means | None = None,
+    ) -> None:
+        self._api = api
+        self._world = world
+        self._resources = resources
+        self._may_write = may_write
+        self._means = means or Means()
+        self._conditions = PodConditions()
+        self.teller = Teller(scheduler, instance, TokenBucket(PER_S, BURST, self._means.now_s))
+        self.counts = Counts()
+        self._happened: list[Event] = []
+        self._last: Cycle | None = None
+        self._news = asyncio.Event()
+        self._gate = asyncio.Semaphore(AT_ONCE)
+
+    def note(self, cycle: Cycle) -> None:
+        """Take a cycle to tell of."""
+        done, plan = cycle.carried, cycle.plan
+        self._happened += bound_events(plan, frozenset(done.bound))
+        self._happened += evicted_events(plan.evictions, frozenset(done.evicted))
+        self._happened += unready_events(cycle.unready)
+        del self._happened[:-MOST_EVENTS]
+        self._last = cycle
+        self._news.set()
+
+    async def run(self) -> None:
+        """Tell of one cycle after the other."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            await self.once()
+
+    async def once(self) -> None:
+        """Tell of the last cycle, if there is one that was not told of."""
+        cycle, self._last = self._last, None
+        if cycle is None or not self._may_write():
+            return
+        work = self._work(cycle)
+        await self._all(work.statuses)
+        arrived = await asyncio.gather(*(self._send(w) for _, w in work.conditions))
+        for (pod, _), there in zip(work.conditions, arrived, strict=True):
+            if not there:
+                self._conditions.forget(pod)
+        await self._all(work.events)
+
+    def _work(self, cycle: Cycle) -> _Work:
+        snapshot, plan = cycle.snapshot, cycle.plan
+        verdicts = verdicts_of(plan, snapshot)
+        groups = [e.thing for e in self._world.entries(GROUP)]
+        statuses = group_statuses(groups, snapshot, plan)
+        writes: list[Write] = []
+        if (at := self._resources.get(GROUP)) is not None:
+            writes += status_writes(groups, statuses, at)
+        if (at := self._resources.get(QUEUE)) is not None:
+            queues = [e.thing for e in self._world.entries(QUEUE)]
+            missing = default_queue({name for _, name in self._world.names(QUEUE)}, at)
+            writes += [] if missing is None else [missing]
+            writes += queue_writes(queues, queue_statuses(queues, groups, statuses, plan), at)
+        conditions = self._conditions.due(verdicts.values(), snapshot, self._reason_of)
+        happened, self._happened = self._happened, []
+        by_key = {t.key: t for t in groups if t.key in statuses}
+        events = self.teller.told(verdicts, happened, snapshot, by_key, self._means.wall_s())
+        return _Work(writes, conditions, events)
+
+    def _reason_of(self, key: PodKey) -> str | None:
+        namespace, _, name = key.partition("/")
+        entry = self._world.entry(POD, namespace, name)
+        body: PodBody | None = entry.thing.body if entry is not None else None
+        status = (body.status if body is not None else None) or PodStatusBody()
+        for c in status.conditions or ():
+            if c.type == "PodScheduled" and c.status == "False":
+                return c.reason or ""
+        return None
+
+    async def _all(self, writes: Iterable[Write]) -> None:
+        await asyncio.gather(*(self._send(w) for w in writes))
+
+    async def _send(self, one: Write) -> bool:
+        """Send a request; say whether it has arrived. What has not is asked for again later."""
+        async with self._gate:
+            if not self._may_write():
+                return False
+            try:
+                await write(self._api, one)
+            except (RefusedError, LostError) as e:
+                self.counts.failed += 1
+                self.counts.last_failure = f"{one.about}: {e}"
+                return False
+        self.counts.written += 1
+        return True
