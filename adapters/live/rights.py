@@ -46,6 +46,12 @@ WRITING = (
     Right(CORE, ("pods/status",), ("patch",), "nominated nodes, conditions"),
     Right(CORE, ("persistentvolumeclaims",), ("get", "patch"), "where a volume is to be made"),
     Right(CORE, ("persistentvolumes",), ("get", "patch"), "which local volume a claim gets"),
+    Right("resource.k8s.io", ("resourceclaims",), ("get", "patch"), "a claim in use stays"),
+    Right(
+        "resource.k8s.io", ("resourceclaims/status", "resourceclaims/binding"), ("patch",),
+        "which devices a claim gets, and for whom; from Kubernetes 1.36 by the latter",
+    ),
+    Right("resource.k8s.io", ("deviceclasses",), ("get",), "how a class configures devices"),
     Right("events.k8s.io", ("events",), ("create", "patch"), "why pods start, wait or leave"),
     Right(
         "scheduling.volcano.sh", ("podgroups", "podgroups/status"), ("patch",),

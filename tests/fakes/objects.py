@@ -20,6 +20,8 @@ KINDS: dict[str, Kind] = {
     "queues": ("scheduling.volcano.sh", "Queue"),
     "storageclasses": ("storage.k8s.io", "StorageClass"),
     "resourceclaims": ("resource.k8s.io", "ResourceClaim"),
+    "namespaces": ("", "Namespace"),
+    "resourceclaimtemplates": ("resource.k8s.io", "ResourceClaimTemplate"),
     "resourceslices": ("resource.k8s.io", "ResourceSlice"),
     "deviceclasses": ("resource.k8s.io", "DeviceClass"),
 }
