@@ -21,9 +21,6 @@ from cluster.rules import Hold, Lose, Refuse, Request, Rule
 HOP = frozenset(("connection", "host", "transfer-encoding", "keep-alive"))
 """Headers that are about one connection, and not handed on."""
 
-HOLD_S = 60.0
-"""A request that a test forgot is handed on after so long."""
-
 
 R = TypeVar("R", bound=Rule)
 
@@ -138,8 +135,9 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(rule, Refuse):
             self._refuse(rule)
             return
-        if isinstance(rule, Hold):
-            rule.released.wait(HOLD_S)
+        if isinstance(rule, Hold) and not rule.wait():
+            self.close_connection = True
+            return
         headers = {k: v for k, v in self.headers.items() if k.lower() not in HOP}
         try:
             answer = state.pool.request(

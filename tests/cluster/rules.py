@@ -63,6 +63,10 @@ class Rule:
             return True
 
 
+HOLD_S = 60.0
+"""A request that a test forgot is handed on after so long."""
+
+
 class Refuse(Rule):
     """The request is answered with an error, and not handed on."""
 
@@ -75,14 +79,26 @@ class Refuse(Rule):
 
 
 class Hold(Rule):
-    """The request waits until it is released, and is handed on then."""
+    """The request waits until it is released, and is handed on then, or dropped."""
 
     def __init__(self, matches: Matches, times: int | None = None) -> None:
         super().__init__(matches, times)
-        self.released = threading.Event()
+        self._released = threading.Event()
+        self._drops = False
 
     def release(self) -> None:
-        self.released.set()
+        """Hand on what waits, and what comes later."""
+        self._released.set()
+
+    def discard(self) -> None:
+        """Let nothing of it reach the server: its sender has died."""
+        self._drops = True
+        self._released.set()
+
+    def wait(self) -> bool:
+        """Wait for the test; return whether the request is handed on."""
+        self._released.wait(HOLD_S)
+        return not self._drops
 
 
 class Lose(Rule):

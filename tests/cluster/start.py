@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "cluster"
 CONTROLLERS = ("*",)
 
-MANIFESTS: tuple[Path, ...] = ()
+MANIFESTS = (ROOT / "adapters" / "crds",)
 """What is installed on it: YAML files or folders, in this order."""
 
 

@@ -5,23 +5,12 @@ import pytest
 from cluster import invariants
 from cluster.between import Proxy
 from cluster.client import Client
+from cluster.looking import nodes_of, wait_placed
 from cluster.objects import gang, node, pod
 from cluster.scheduler import Schedulers
 from cluster.waiting import until
 
 pytestmark = pytest.mark.usefixtures("kwok", "volcano")
-
-
-def nodes_of(client: Client) -> dict[str, str]:
-    """Return the node of each pod that has one."""
-    pods = client.find_all("pods")
-    return {p["metadata"]["name"]: p["spec"]["nodeName"] for p in pods if p["spec"].get("nodeName")}
-
-
-def wait_placed(client: Client, *names: str, deadline_s: float = 20) -> dict[str, str]:
-    """Wait until all these pods have nodes."""
-    until(lambda: set(names) <= nodes_of(client).keys(), f"{names} have nodes", deadline_s)
-    return nodes_of(client)
 
 
 def test_single_pods_start_where_there_is_room(client: Client, schedulers: Schedulers) -> None:
