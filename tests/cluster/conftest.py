@@ -12,6 +12,7 @@ from cluster.binaries import binaries
 from cluster.cleaning import clean, uids
 from cluster.client import Client
 from cluster.manifests import apply_all
+from cluster.objects import node
 from cluster.plane import ControlPlane
 from cluster.scheduler import Schedulers
 from cluster.waiting import PlaneError
@@ -90,6 +91,12 @@ def kwok(plane: ControlPlane) -> None:
 def controllers(plane: ControlPlane) -> None:
     """Budgets have a status, owners and jobs are looked after: the test needs the manager."""
     need(plane, "kube-controller-manager")
+
+
+@pytest.fixture
+def four(client: Client) -> None:
+    """Four nodes of 8 GPUs, n0 to n3."""
+    client.create_all(node(f"n{i}", 8) for i in range(4))
 
 
 @pytest.fixture

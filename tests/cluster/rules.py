@@ -103,3 +103,19 @@ class Hold(Rule):
 
 class Lose(Rule):
     """The request is handed on, and its answer is lost with the connection."""
+
+
+def is_bind(request: Request) -> bool:
+    return request.is_bind
+
+
+def later_binds() -> Matches:
+    """Return what matches every bind but those of the pod that is bound first."""
+    first: list[str] = []
+
+    def matches(request: Request) -> bool:
+        if request.is_bind and not first:
+            first.append(request.pod)
+        return request.is_bind and request.pod not in first
+
+    return matches

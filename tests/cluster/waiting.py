@@ -23,3 +23,12 @@ def until(ask: Callable[[], T | None], what: str, deadline_s: float = 20) -> T:
         if time.monotonic() > end:
             raise PlaneError(f"not within {deadline_s:g} s: {what}; last answer: {answer!r:.500}")
         time.sleep(PAUSE_S)
+
+
+def stays(holds: Callable[[], bool], what: str, for_s: float) -> None:
+    """Watch that something stays true for a time; the error says what did not."""
+    end = time.monotonic() + for_s
+    while time.monotonic() < end:
+        if not holds():
+            raise PlaneError(f"did not last {for_s:g} s: {what}")
+        time.sleep(PAUSE_S)

@@ -1,0 +1,93 @@
+"""A replica that ends or dies leaves nothing half done: it, or the next, completes it."""
+
+import signal
+
+import pytest
+
+from cluster.between import Proxy
+from cluster.client import Client
+from cluster.looking import nodes_of, wait_placed
+from cluster.objects import gang, pod
+from cluster.rules import Hold, later_binds
+from cluster.scheduler import Schedulers
+from cluster.waiting import until
+
+pytestmark = pytest.mark.usefixtures("kwok", "volcano", "four")
+
+AGAIN_S = 10.0
+"""Within this time the work is done after a fault has ended."""
+
+MEMBERS = tuple(f"g-{i}" for i in range(4))
+
+
+@pytest.fixture
+def home(client: Client) -> None:
+    """The namespace in which replicas have their Lease."""
+    meta = {"name": "apportion-system"}
+    client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
+
+
+def test_a_scheduler_that_dies_between_two_binds_is_followed_by_one_that_completes_the_gang(
+    client: Client, schedulers: Schedulers, proxy: Proxy
+) -> None:
+    first = schedulers.start(access=proxy.access)
+    held = proxy.add(Hold(later_binds()))
+    client.create_all(gang("g", 4, 8))
+    until(lambda: len(held.met) == 3 and nodes_of(client), "one is bound, three are held")
+
+    first.kill()
+    held.discard()
+    assert len(nodes_of(client)) == 1
+    schedulers.start()
+
+    placed = wait_placed(client, *MEMBERS, deadline_s=AGAIN_S)
+    assert sorted(placed.values()) == ["n0", "n1", "n2", "n3"]
+
+
+@pytest.mark.usefixtures("home")
+def test_a_second_replica_takes_over_from_a_leader_that_dies_between_two_binds(
+    client: Client, schedulers: Schedulers, proxy: Proxy
+) -> None:
+    leader = schedulers.start(access=proxy.access, elects=True)
+    schedulers.start(elects=True)
+    held = proxy.add(Hold(later_binds()))
+    client.create_all(gang("g", 4, 8))
+    until(lambda: len(held.met) == 3 and nodes_of(client), "one is bound, three are held")
+
+    leader.kill()
+    held.discard()
+
+    # The lease of the dead has to run out first: 15 s.
+    placed = wait_placed(client, *MEMBERS, deadline_s=15 + AGAIN_S)
+    assert sorted(placed.values()) == ["n0", "n1", "n2", "n3"]
+
+
+@pytest.mark.usefixtures("home")
+def test_a_second_replica_takes_over_at_once_from_a_leader_that_is_told_to_end(
+    client: Client, schedulers: Schedulers
+) -> None:
+    leader = schedulers.start(elects=True)
+    schedulers.start(elects=True)
+    client.create(pod("before", 1))
+    wait_placed(client, "before")
+
+    leader.send(signal.SIGTERM)
+    assert leader.wait(20) == 0
+    client.create(pod("after", 1))
+
+    wait_placed(client, "after", deadline_s=AGAIN_S)
+
+
+def test_a_scheduler_that_is_told_to_end_completes_what_it_has_begun(
+    client: Client, schedulers: Schedulers, proxy: Proxy
+) -> None:
+    scheduler = schedulers.start(access=proxy.access)
+    held = proxy.add(Hold(later_binds()))
+    client.create_all(gang("g", 4, 8))
+    until(lambda: len(held.met) == 3 and nodes_of(client), "one is bound, three are held")
+
+    scheduler.send(signal.SIGTERM)
+    held.release()
+
+    assert scheduler.wait(20) == 0
+    assert nodes_of(client).keys() == set(MEMBERS)
