@@ -21,6 +21,7 @@ from .assumed import Assumed, held_back, with_groups
 from .backoff import Backoff
 from .broken import BrokenGangs
 from .carry import Carried, Carrier, DeposedError
+from .prepare import Step
 from .unready import WAIT_S, Unready, UnreadyGangs
 
 log = logging.getLogger("apportion")
@@ -116,6 +117,7 @@ class Loop:
         pace: Pace | None = None,
         means: Means | None = None,
         listeners: tuple[Listener, ...] = (),
+        steps: tuple[Step, ...] = (),
     ) -> None:
         self._world = world
         self._news = news
@@ -131,7 +133,7 @@ class Loop:
         self.unready = UnreadyGangs()
         self._carrier = Carrier(
             api, self.assumed, self.backoff, world.version_of, leads, self._means.now_s,
-            self._means.sleep,
+            self._means.sleep, steps,
         )  # fmt: skip
         self.cycles = 0
         self.last: Cycle | None = None
@@ -181,6 +183,7 @@ class Loop:
         began = means.now_s()
         changes = self._news.changes
         self._news.changed.clear()
+        self._carrier.ended.clear()
         seen = self._look()
         seconds["snapshot"] = means.now_s() - began
         solving = means.now_s()
@@ -266,7 +269,8 @@ class Loop:
         return wait_s if retry_s is None else max(0.0, min(wait_s, retry_s - now_s))
 
     async def _until_woken(self, stop: asyncio.Event, timeout_s: float) -> None:
-        waits = [asyncio.ensure_future(e.wait()) for e in (stop, self._news.changed)]
+        woken = (stop, self._news.changed, self._carrier.ended)
+        waits = [asyncio.ensure_future(e.wait()) for e in woken]
         try:
             await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -22,6 +22,7 @@ from .mirror import Mirror
 from .publisher import Publisher
 from .reviews import Reviews
 from .settings import SettingsFile
+from .steps import steps_for
 from .telling import count_cycle, log_cycle, summary
 from .web import SILENCE_S, Web
 
@@ -71,6 +72,7 @@ class Service:
         self.loop = Loop(
             access, self.mirror, self.feed, settings.current,
             leads=self.leads, dry_run=options.dry_run, pace=options.pace, listeners=(self._tell,),
+            steps=steps_for(access, self.mirror, self.feed.resources),
         )  # fmt: skip
 
         self.publisher = (
