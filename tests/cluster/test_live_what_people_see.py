@@ -1,0 +1,135 @@
+"""Conditions, events and statuses of a live scheduler, as the API server keeps them."""
+
+from typing import Any
+
+import pytest
+
+from cluster.client import Client
+from cluster.objects import gang, node, pod, queue
+from cluster.scheduler import Schedulers
+from cluster.waiting import until
+
+GROUP, QUEUE = "PodGroup.scheduling.volcano.sh", "Queue.scheduling.volcano.sh"
+EVENT = "Event.events.k8s.io"
+pytestmark = pytest.mark.usefixtures("kwok", "volcano")
+
+
+def condition(client: Client, name: str) -> dict[str, Any]:
+    """Return the condition PodScheduled of a pod; {} where it has none."""
+    conditions = client.read("pods", name).get("status", {}).get("conditions", [])
+    return next((c for c in conditions if c["type"] == "PodScheduled"), {})
+
+
+def reasons(client: Client, kind: str, name: str) -> list[str]:
+    """Return the reasons of the events about an object."""
+    return [
+        e["reason"]
+        for e in client.find_all(EVENT)
+        if (e["regarding"]["kind"], e["regarding"]["name"]) == (kind, name)
+    ]
+
+
+def group_status(client: Client, name: str) -> dict[str, Any]:
+    status: dict[str, Any] = client.read(GROUP, name).get("status", {})
+    return status
+
+
+def test_a_gang_that_waits_and_then_runs(client: Client, schedulers: Schedulers) -> None:
+    client.create(node("n1", 2))
+    schedulers.start()
+    client.create_all(gang("g", 3, 1))
+
+    until(lambda: condition(client, "g-2"), "the pods are told why they wait")
+    waits = condition(client, "g-0")
+    until(lambda: group_status(client, "g"), "the group has a status")
+    before = group_status(client, "g")
+    told = reasons(client, "PodGroup", "g")
+    client.create(node("n2", 2))
+    until(lambda: group_status(client, "g").get("phase") == "Running", "the group runs")
+    until(lambda: "Scheduled" in reasons(client, "PodGroup", "g"), "it is told")
+
+    assert (waits["status"], waits["reason"]) == ("False", "Unschedulable")
+    assert "2 of 3 members would fit" in waits["message"]
+    assert before["phase"] == "Inqueue"
+    assert before["conditions"][0]["reason"] == "NotEnoughResources"
+    assert told == ["FailedScheduling"]
+    assert group_status(client, "g")["running"] == 3
+    assert condition(client, "g-0")["status"] == "True"
+
+
+def test_at_the_limit_of_a_queue_no_node_is_asked_for(
+    client: Client, schedulers: Schedulers
+) -> None:
+    client.create(node("n1", 8))
+    client.create(queue("small", capability={"nvidia.com/gpu": "2"}))
+    schedulers.start()
+    client.create_all(gang("in", 2, 1, queue="small"))
+    client.create_all(gang("out", 2, 1, queue="small"))
+
+    until(lambda: condition(client, "out-0").get("status") == "False", "it is told why it waits")
+    until(lambda: counts(client, "small") == (1, 1), "the queue counts its groups")
+
+    assert condition(client, "out-0")["reason"] == "QueueLimit"
+    allocated = client.read(QUEUE, "small")["status"]["allocated"]
+    assert allocated["nvidia.com/gpu"] == "2"
+
+
+def counts(client: Client, queue: str) -> tuple[int, int]:
+    """Return how many groups of a queue run and wait."""
+    status = client.read(QUEUE, queue).get("status", {})
+    return status.get("running", 0), status.get("inqueue", 0)
+
+
+def test_the_default_queue_is_made_and_open(client: Client, schedulers: Schedulers) -> None:
+    client.create(node("n1"))
+    schedulers.start()
+    client.create(pod("p"))
+
+    until(lambda: client.find(QUEUE, "default"), "there is a queue default")
+    until(lambda: client.read(QUEUE, "default").get("status"), "it has a status")
+
+    assert client.read(QUEUE, "default")["status"]["state"] == "Open"
+
+
+def empty(name: str) -> dict[str, Any]:
+    """Return a group that asks to be let in before it has pods; nobody owns it."""
+    (group, *_) = gang(name, 1, 1)
+    group["spec"]["minResources"] = {"nvidia.com/gpu": "1"}
+    return group
+
+
+def test_a_group_of_nobody_is_let_in_by_who_stands_for_volcano(
+    client: Client, schedulers: Schedulers
+) -> None:
+    client.create_all([node("n1"), empty("early")])
+    schedulers.start("--scheduler-name", "volcano")
+
+    until(lambda: group_status(client, "early").get("phase") == "Inqueue", "it is let in")
+
+
+def test_a_group_of_nobody_is_left_to_volcano(client: Client, schedulers: Schedulers) -> None:
+    client.create_all([node("n1"), empty("early")])
+    schedulers.start()
+    client.create_all(gang("g", 1, 1))
+
+    until(lambda: group_status(client, "g").get("phase") == "Running", "a group of ours runs")
+
+    assert group_status(client, "early") == {}
+
+
+def test_nothing_is_written_again_while_nothing_changes(
+    client: Client, schedulers: Schedulers
+) -> None:
+    client.create(node("n1", 2))
+    one = schedulers.start()
+    client.create_all(gang("g", 3, 1))
+    until(lambda: condition(client, "g-2"), "the pods are told why they wait")
+    until(lambda: reasons(client, "PodGroup", "g"), "an event is there")
+    cycles = len(one.wait_for("cycle"))
+    version = client.read("pods", "g-0")["metadata"]["resourceVersion"]
+
+    client.create(pod("other"))
+    one.wait_for("cycle", cycles + 2)
+
+    assert client.read("pods", "g-0")["metadata"]["resourceVersion"] == version
+    assert reasons(client, "PodGroup", "g") == ["FailedScheduling"]
