@@ -160,7 +160,7 @@ def container_of(made: Objects, name: str = "apportion") -> Data:
 
 def test_values_reach_the_command_line(render: Any) -> None:
     made = render(
-        'schedulerName="gpu"', 'period="500ms"', "dryRun=true",
+        'schedulerName="gpu"', 'period="500ms"', "dryRun=true", 'shard="pool=gpu"',
         'logFormat="text"', 'extraArgs=["--queues-from=kueue"]', 'image.repository="example.com/a"',
         'image.tag="9"',
     )  # fmt: skip
@@ -168,13 +168,13 @@ def test_values_reach_the_command_line(render: Any) -> None:
 
     assert one["image"] == "example.com/a:9"
     assert {
-        "--scheduler-name=gpu", "--period=500ms", "--dry-run",
+        "--scheduler-name=gpu", "--period=500ms", "--dry-run", "--shard=pool=gpu",
         "--log-format=text", "--queues-from=kueue",
     } <= set(one["args"])  # fmt: skip
 
 
 def test_arguments_are_options_of_the_command(render: Any) -> None:
-    everything = render('period="2s"', "dryRun=true")
+    everything = render('period="2s"', "dryRun=true", 'shard="pool=gpu"')
     alone = render("replicas=1", "leaderElection.enabled=false")
     group: Any = typer.main.get_command(app())
     params = group.commands["run"].params
