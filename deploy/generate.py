@@ -6,12 +6,13 @@
 from pathlib import Path
 
 from apportion.adapters.crds import NAMES, definition
-from apportion.adapters.live.rights import IN_OWN_NAMESPACE, everywhere, rules
+from apportion.adapters.live.rights import IN_OWN_NAMESPACE, WRITING, everywhere, rules
 
 from .dashboards import DASHBOARDS, written
 
 HERE = Path(__file__).resolve().parent
 BEGIN, END = "# make generate writes from here", "# to here"
+TABLE_BEGIN, TABLE_END = "<!-- make generate writes from here -->", "<!-- to here -->"
 RULES = {"ClusterRole": everywhere(), "Role": IN_OWN_NAMESPACE}
 
 
@@ -24,8 +25,9 @@ def generated() -> dict[Path, str]:
         for kind, rights in RULES.items()
     }
     pages = {chart / "dashboards" / f"{d.name}.json": written(d) for d in DASHBOARDS}
-    plain = HERE / "apportion.yaml"
-    return crds | files | pages | {plain: with_rules(plain.read_text())}
+    plain, told = HERE / "apportion.yaml", HERE.parent / "docs" / "security.md"
+    texts = {plain: with_rules(plain.read_text()), told: with_table(told.read_text())}
+    return crds | files | pages | texts
 
 
 def with_rules(manifest: str) -> str:
@@ -39,6 +41,20 @@ def with_rules(manifest: str) -> str:
         body = "".join(f"  {line}\n" for line in rules(rights).splitlines())
         out += f"{BEGIN}\n{body}  {END}\n{after}"
     return out
+
+
+def with_table(page: str) -> str:
+    """Return the page with the table of what may be written."""
+    head, begin, rest = page.partition(f"{TABLE_BEGIN}\n\n")
+    _, end, tail = rest.partition(f"\n{TABLE_END}")
+    if not (begin and end):
+        raise ValueError(f"the page needs the lines {TABLE_BEGIN!r} and {TABLE_END!r}")
+    rows = ["| what | verbs | why |", "|---|---|---|"]
+    for right in WRITING:
+        names = ", ".join(f"`{name}`" for name in right.resources)
+        of = f" of {right.group}" if right.group else ""
+        rows.append(f"| {names}{of} | {', '.join(right.verbs)} | {right.why} |")
+    return "\n".join((head + begin.rstrip("\n"), "", *rows, end.lstrip("\n") + tail))
 
 
 def main() -> None:
