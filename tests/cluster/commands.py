@@ -10,8 +10,8 @@ from pathlib import Path
 from cluster.access import write_key, write_tokens
 
 CONTROLLERS = (
-    "disruption-controller", "garbage-collector-controller", "job-controller",
-    "namespace-controller", "replicaset-controller",
+    "deployment-controller", "disruption-controller", "garbage-collector-controller",
+    "job-controller", "namespace-controller", "replicaset-controller", "statefulset-controller",
 )  # fmt: skip
 """Those that tests want as a rule: budgets get a status, owners are honoured, pods come back."""
 
