@@ -10,10 +10,13 @@ from pathlib import Path
 from cluster.access import write_key, write_tokens
 
 CONTROLLERS = (
-    "deployment-controller", "disruption-controller", "garbage-collector-controller",
-    "job-controller", "namespace-controller", "replicaset-controller", "statefulset-controller",
+    "deployment-controller", "disruption-controller", "ephemeral-volume-controller",
+    "garbage-collector-controller", "job-controller", "namespace-controller",
+    "persistentvolume-binder-controller", "replicaset-controller", "resourceclaim-controller",
+    "statefulset-controller",
 )  # fmt: skip
-"""Those that tests want as a rule: budgets get a status, owners are honoured, pods come back."""
+"""Those that tests want as a rule: budgets get a status, owners are honoured, pods come back,
+claims of volumes and devices are made from templates, volumes are bound."""
 
 NODE_ANNOTATION = "kwok.x-k8s.io/node"
 """A node with it is played by kwok."""

@@ -1,0 +1,120 @@
+"""Device claims on a real API server: what it takes for an allocation, and what kubelets read."""
+
+import pytest
+
+from cluster.client import Client, Data
+from cluster.objects import node, pod
+from cluster.scheduler import Schedulers
+from cluster.waiting import until
+
+pytestmark = pytest.mark.usefixtures("kwok", "controllers")
+API = "resource.k8s.io/v1"
+DRIVER = "gpu.example.com"
+CONFIG = {"opaque": {"driver": DRIVER, "parameters": {"mode": "fast"}}}
+REQUEST = {"name": "r", "exactly": {"deviceClassName": "gpu"}}
+
+
+def device_class() -> Data:
+    cel = {"cel": {"expression": f'device.driver == "{DRIVER}"'}}
+    return {
+        "apiVersion": API, "kind": "DeviceClass", "metadata": {"name": "gpu"},
+        "spec": {"selectors": [cel], "config": [CONFIG]},
+    }  # fmt: skip
+
+
+def pool(on: str, *devices: str) -> Data:
+    spec = {
+        "driver": DRIVER, "nodeName": on, "devices": [{"name": d} for d in devices],
+        "pool": {"name": on, "generation": 1, "resourceSliceCount": 1},
+    }  # fmt: skip
+    return {
+        "apiVersion": API, "kind": "ResourceSlice", "metadata": {"name": f"{on}-gpus"},
+        "spec": spec,
+    }  # fmt: skip
+
+
+def claim(name: str) -> Data:
+    meta = {"name": name, "namespace": "default"}
+    spec = {"devices": {"requests": [REQUEST]}}
+    return {"apiVersion": API, "kind": "ResourceClaim", "metadata": meta, "spec": spec}
+
+
+def template() -> Data:
+    made = claim("t")
+    return {**made, "kind": "ResourceClaimTemplate", "spec": {"spec": made["spec"]}}
+
+
+def uses(name: str, **which: str) -> Data:
+    return pod(name, resourceClaims=[{"name": "gpu", **which}])
+
+
+def node_of(client: Client, name: str) -> str:
+    return str(client.read("pods", name)["spec"].get("nodeName", ""))
+
+
+def bound(client: Client, *names: str) -> None:
+    until(lambda: all(node_of(client, n) for n in names), f"{names} are bound")
+
+
+@pytest.fixture
+def devices(client: Client) -> None:
+    """Two nodes, the second of which has two devices."""
+    client.create(node("n1"))
+    client.create(node("n2"))
+    client.create(device_class())
+    client.create(pool("n2", "a", "b"))
+
+
+@pytest.mark.usefixtures("devices")
+def test_claims_of_a_template_get_a_device_each(client: Client, schedulers: Schedulers) -> None:
+    client.create(template())
+    schedulers.start()
+
+    client.create(uses("p", resourceClaimTemplateName="t"))
+    client.create(uses("q", resourceClaimTemplateName="t"))
+
+    bound(client, "p", "q")
+    made = client.find_all("resourceclaims", "default")
+    given = [c["status"]["allocation"] for c in made]
+    assert sorted(g["devices"]["results"][0]["device"] for g in given) == ["a", "b"]
+    assert all(
+        g["devices"]["config"] == [{**CONFIG, "source": "FromClass", "requests": ["r"]}]
+        for g in given
+    )
+    fields = [g["nodeSelector"]["nodeSelectorTerms"][0]["matchFields"][0] for g in given]
+    assert [f["values"] for f in fields] == [["n2"], ["n2"]]
+    uids = {client.read("pods", n)["metadata"]["uid"] for n in ("p", "q")}
+    assert {c["status"]["reservedFor"][0]["uid"] for c in made} == uids
+
+
+@pytest.mark.usefixtures("devices")
+def test_a_shared_claim_is_reserved_for_each_of_its_pods(
+    client: Client, schedulers: Schedulers
+) -> None:
+    client.create(claim("c"))
+    schedulers.start()
+
+    client.create(uses("p", resourceClaimName="c"))
+    bound(client, "p")
+    client.create(uses("q", resourceClaimName="c"))
+    bound(client, "q")
+
+    assert (node_of(client, "p"), node_of(client, "q")) == ("n2", "n2")
+    names = {r["name"] for r in client.read("resourceclaims", "c")["status"]["reservedFor"]}
+    assert names == {"p", "q"}
+
+
+@pytest.mark.usefixtures("devices")
+def test_a_third_pod_waits_until_a_device_is_free(client: Client, schedulers: Schedulers) -> None:
+    client.create(template())
+    schedulers.start()
+    for name in ("p", "q"):
+        client.create(uses(name, resourceClaimTemplateName="t"))
+    bound(client, "p", "q")
+
+    client.create(uses("r", resourceClaimTemplateName="t"))
+    client.delete("pods", "p")
+
+    bound(client, "r")
+    there = {c["metadata"]["ownerReferences"][0]["name"] for c in client.find_all("resourceclaims")}
+    assert there >= {"q", "r"}
