@@ -73,7 +73,13 @@ class Cycle:
 Listener = Callable[[Cycle], Awaitable[None]]
 
 
+SOLVER_START_S = 10.0
+"""How long a plan waits for a solver process that is starting; it takes a second or two."""
+
+
 def _solved(snapshot: Snapshot, config: Config, process: SolverProcess | None) -> Plan:
+    if process is not None:
+        process.wait(SOLVER_START_S)
     return solve(snapshot, config, process=process)
 
 
