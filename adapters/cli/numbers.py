@@ -6,6 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...models import Plan, QueueRow, TierRow
+from .telling import matters, resource_rank, telling_rows
 from .words import amounts, count, number, percent, plain
 
 BAR = 10
@@ -20,7 +21,7 @@ def bar(part: float) -> str:
 
 def queue_table(rows: Sequence[QueueRow]) -> Iterable[Table | Text]:
     """Yield the queues as a tree: use, due, entitlement, dominant share."""
-    shown = [r for r in _tree(rows) if _says_something(r[1], rows)]
+    shown = telling_rows(rows)
     if not shown:
         return
     from .page import title
@@ -34,7 +35,7 @@ def queue_table(rows: Sequence[QueueRow]) -> Iterable[Table | Text]:
     table.add_column("share", no_wrap=True)
     for depth, row in shown[:MOST_QUEUES]:
         asked = [r for r in row.entitlement if r != "pods"]
-        names = sorted({*row.allocated, *row.deserved, *asked} - {"pods"}, key=_rank)
+        names = sorted({*row.allocated, *row.deserved, *asked} - {"pods"}, key=resource_rank)
         table.add_row(
             "",
             Text("  " * depth + plain(row.name)),
@@ -48,33 +49,9 @@ def queue_table(rows: Sequence[QueueRow]) -> Iterable[Table | Text]:
         yield Text(f"  and {len(shown) - MOST_QUEUES:,} more; --output json has all", style="dim")
 
 
-def _rank(resource: str) -> tuple[int, str]:
-    order = {"cpu": 1, "memory": 2}
-    return (0 if "/" in resource else order.get(resource, 3), resource)
-
-
-def _says_something(row: QueueRow, rows: Sequence[QueueRow]) -> bool:
-    """Leave out the default queue where nobody uses it and there are others."""
-    return len(rows) == 1 or row.name != "default" or bool(row.allocated or row.deserved)
-
-
-def _tree(rows: Sequence[QueueRow]) -> list[tuple[int, QueueRow]]:
-    names = {r.name for r in rows}
-    below: dict[str | None, list[QueueRow]] = {}
-    for r in rows:
-        below.setdefault(r.parent if r.parent in names else None, []).append(r)
-    out: list[tuple[int, QueueRow]] = []
-    stack = [(0, r) for r in reversed(below.get(None, []))]
-    while stack:
-        depth, row = stack.pop()
-        out.append((depth, row))
-        stack += [(depth + 1, r) for r in reversed(below.get(row.name, []))]
-    return out
-
-
 def objective_table(plan: Plan) -> Iterable[Table | Text]:
     """Yield the tiers that say something: value, bound and gap."""
-    rows = [t for t in plan.objective if _matters(t)]
+    rows = [t for t in plan.objective if matters(t)]
     if not rows:
         return
     from .page import title
@@ -109,9 +86,3 @@ def _how_good(t: TierRow) -> str:
     if t.value == t.bound:
         return "proven"
     return f"within {percent(t.gap)}" if t.sense == "max" else "not proven"
-
-
-def _matters(t: TierRow) -> bool:
-    if t.bound is None:
-        return t.value != 0 or t.sense == "max"
-    return t.value != 0 or t.bound != 0

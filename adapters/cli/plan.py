@@ -25,6 +25,7 @@ from .options import (
 if TYPE_CHECKING:
     from ...models import Config, Plan, Snapshot
     from ...solver.process import SolverProcess
+    from ..report.timeline import Moment
 
 CYCLES = 30
 """Most cycles of ``--settle`` without a number."""
@@ -42,6 +43,7 @@ class Output(StrEnum):
     TABLE = "table"
     JSON = "json"
     YAML = "yaml"
+    HTML = "html"
 
 
 EXAMPLES = """
@@ -51,6 +53,7 @@ Examples:
   kubectl get nodes,pods,podgroups,queues -A -o yaml | apportion plan -
   apportion plan examples/volcano --scheduler-name volcano --output json
   apportion plan examples/small --settle --budget 1s
+  apportion plan examples/small --settle --output html > /tmp/plan.html
   apportion plan examples/small --snapshot-out /tmp/seen.json.gz
 """
 
@@ -61,7 +64,7 @@ def plan(
         typer.Argument(metavar="FILE...", help="Files and folders; - is standard input."),
     ] = None,
     output: Annotated[
-        Output, typer.Option("--output", "-o", help="A page to read, or the plan as data.")
+        Output, typer.Option("--output", "-o", help="A page to read here or in a browser, or data.")
     ] = Output.TABLE,
     config: ConfigFile = None,
     budget: Budget = None,
@@ -132,9 +135,17 @@ def plan(
         if snapshot_out is not None:
             save(snapshot_out, write(case.snapshot))
         with keeping(case.snapshot):
-            made = _planned(case.snapshot, settings, settle, process)
+            moments: list[Moment] = []
+            made = _planned(case.snapshot, settings, settle, process, moments)
             made = replace(made, warnings=(*picked.warnings, *made.warnings))
-            _print(made, case.snapshot, output)
+            if output is Output.HTML:
+                from ..report.page import Report, written
+
+                subject = ", ".join(lists or files or ())
+                page = Report(made, case.snapshot, settings, subject, moments)
+                sys.stdout.buffer.write(written(page).encode())
+            else:
+                _print(made, case.snapshot, output)
     return 0
 
 
@@ -199,9 +210,15 @@ def _saved(snapshot: "Snapshot") -> str:
 
 
 def _planned(
-    snapshot: "Snapshot", config: "Config", most: int | None, process: "SolverProcess | None"
+    snapshot: "Snapshot",
+    config: "Config",
+    most: int | None,
+    process: "SolverProcess | None",
+    moments: "list[Moment]",
 ) -> "Plan":
+    """Return the plan; of a settled run, add what each cycle did to ``moments``."""
     from ...solver.entry import plan as solve
+    from ..report.timeline import moment
     from ..settle import settle
     from .terminal import progress
 
@@ -210,7 +227,8 @@ def _planned(
         if most is None:
             return solve(snapshot, config, process=process)
 
-        def watch(cycle: int, _: "Plan", __: "Snapshot") -> None:
+        def watch(cycle: int, made: "Plan", seen: "Snapshot") -> None:
+            moments.append(moment(cycle, made, seen))
             line.what = f"{what}, cycle {cycle + 1}"
 
         return settle(snapshot, config, most, process, watch)

@@ -1,0 +1,1 @@
+"""A plan as one self-contained HTML page: no script, no network, pictures with their tables."""

@@ -1,0 +1,197 @@
+"""The map: every node in its domain, its devices filled by the jobs that have them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...models import Node, NodeName, Snapshot
+from ...models.amounts import unit_of
+from ..cli.words import amounts, count, gathered, plain, resource, short
+from .domains import Domain, domains_of
+from .elements import Html, Part, joined, name, tag
+from .jobs import Jobs
+from .legend import legend
+from .occupancy import Row, State, Stay, devices_asked_for, rows_of, used_of
+from .tables import MOST_NAMES, folded, left_out, section, table
+
+CELL, HIGH, PAD = 18, 20, 3
+"""Width of a device, its height, and the margin of a node, in pixels."""
+PER_LINE = 8
+BAR = 4
+"""A bar is as wide as so many devices."""
+MOST_NODES = 1000
+"""Nodes drawn; beyond, the map says how many more there are."""
+DEEPEST = 6
+"""Of headings."""
+LOOKS = (
+    ("jf", "other schedulers"), ("jo", "smaller groups"), ("free", "free"),
+    ("jo st", "starts now"), ("jo pr", "promised"), ("jo lv", "leaves"),
+)  # fmt: skip
+WORDS: Mapping[State, str] = {
+    "runs": "runs", "starts": "starts", "promised": "is promised", "leaving": "leaves",
+}  # fmt: skip
+
+
+@dataclass
+class ClusterMap:
+    """Draws nodes until there are enough of them."""
+
+    snapshot: Snapshot
+    stays: Mapping[NodeName, list[Stay]]
+    jobs: Jobs
+
+    def __post_init__(self) -> None:
+        self.asked = devices_asked_for(self.snapshot)
+        self.drawn = 0
+        self.rows = {
+            n.name: rows_of(n, self.stays[n.name], self.asked) for n in self.snapshot.nodes
+        }
+
+    def section(self) -> Html:
+        """Return the map with its legend and its table."""
+        root = domains_of(self.snapshot)
+        parts = [legend(LOOKS), *self._inside(root, 3)]
+        return section(
+            "map", "Cluster", "Devices by the group that has them once the plan is carried out. "
+            "Nodes without devices show their CPU.", *parts,
+            left_out(len(root.all) - self.drawn, "node"),
+            folded("The same as a table", self._table(root.all)),
+        )  # fmt: skip
+
+    def _inside(self, domain: Domain, depth: int) -> Iterator[Html]:
+        for d in domain.domains:
+            if self.drawn >= MOST_NODES:
+                return
+            title = tag(f"h{min(depth, DEEPEST)}", _kind(d), name(d.name))
+            note = tag("span", self._in_use(d.all), class_="dim")
+            inside = list(self._inside(d, depth + 1))
+            yield tag(
+                "details", tag("summary", title, " ", note), *inside, class_="domain", open=True
+            )
+        nodes = domain.nodes[: MOST_NODES - self.drawn]
+        self.drawn += len(nodes)
+        if nodes:
+            yield tag("ul", *(self._tile(n) for n in nodes), class_="nodes")
+
+    def _in_use(self, nodes: Sequence[Node]) -> str:
+        """Say how much of its devices a domain has in use."""
+        parts = [count(len(nodes), "node")]
+        for r in sorted({r for n in nodes for r in n.allocatable if r in self.asked}):
+            there = sum(n.allocatable[r] for n in nodes)
+            used = sum(used_of(r, self.stays[n.name]) for n in nodes)
+            parts.append(_of(used, there, r))
+        return " · ".join(parts)
+
+    def _tile(self, node: Node) -> Html:
+        rows = self.rows[node.name]
+        lines = sum(-(-len(r.cells) // PER_LINE) for r in rows)
+        cells = max(BAR if r.is_bar else min(PER_LINE, len(r.cells)) for r in rows)
+        wide = cells * CELL + 2 * PAD
+        high = lines * HIGH + 2 * PAD
+        frame = tag(
+            "rect", x=0.5, y=0.5, width=wide - 1, height=high - 1, rx=3,
+            class_="node" if node.takes_pods else "node off",
+        )  # fmt: skip
+        y, drawn = PAD, list[Html]()
+        for r in rows:
+            drawn += self._row(r, y)
+            y += -(-len(r.cells) // PER_LINE) * HIGH
+        picture = tag(
+            "svg", tag("title", self._said(node, rows)), frame, *drawn, role="img",
+            width=wide, height=high, viewBox=f"0 0 {wide} {high}",
+        )  # fmt: skip
+        off = "" if node.takes_pods else tag("span", _closed(node), class_="dim")
+        return tag("li", picture, tag("span", name(node.name), class_="name"), off)
+
+    def _row(self, row: Row, y: int) -> Iterator[Html]:
+        room = (BAR if row.is_bar else 1) * CELL - 1
+        before = ""
+        for i, holders in enumerate(row.cells):
+            x = PAD + i % PER_LINE * CELL
+            top = y + i // PER_LINE * HIGH
+            yield tag("rect", x=x, y=top, width=room, height=HIGH - 1, class_="free")
+            at = float(x)
+            for h in holders:
+                wide = room * h.part
+                yield tag(
+                    "rect", x=at, y=top, width=wide, height=HIGH - 1,
+                    class_=f"{self.jobs.look(h.group)}{_MARKS[h.state]}",
+                )  # fmt: skip
+                mark = self.jobs.mark(h.group)
+                if mark and mark != before and wide >= 7 * len(mark):
+                    yield tag("text", mark, x=at + wide / 2, y=top + 13, class_="mk")
+                at += wide
+            before = self.jobs.mark(holders[0].group) if len(holders) == 1 else ""
+
+    def _said(self, node: Node, rows: Iterable[Row]) -> str:
+        """Return what the picture of a node shows, in words."""
+        used = "; ".join(_of(r.used, r.amount, r.resource) for r in rows)
+        off = "" if node.takes_pods else f" ({_closed(node)})"
+        who = ", ".join(_who(h) for h in _distinct(rows))
+        return f"{plain(node.name)}{off}: {used} in use{f'; {who}' if who else ''}"
+
+    def _table(self, nodes: Sequence[Node]) -> Html:
+        lines = []
+        for n in nodes:
+            here = self.stays[n.name]
+            names = [r.resource for r in self.rows[n.name]]
+            names = list(dict.fromkeys([*names, "cpu", "memory"]))
+            used = {r: used_of(r, here) for r in names}
+            by = {
+                state: [str(s.pod.group or "other schedulers") for s in here if s.state == state]
+                for state in WORDS
+            }
+            lines.append(
+                [
+                    name(n.name), "yes" if n.takes_pods else _closed(n),
+                    amounts(used, names), amounts(n.allocatable, names),
+                    *(few(by[state]) for state in WORDS),
+                ]
+            )  # fmt: skip
+        heads = ("node", "takes pods", "in use", "there is", "run", "start", "promised", "leave")
+        return table("Nodes, and the pods of which groups are there", heads, lines)
+
+
+def few(names: Sequence[str]) -> Part:
+    """Return names, each once with its number, and how many more there are."""
+    distinct = list(dict.fromkeys(names))
+    if len(distinct) <= MOST_NAMES:
+        return name(gathered(names)) if names else "–"
+    kept = frozenset(distinct[:MOST_NAMES])
+    shown = gathered(n for n in names if n in kept)
+    return joined([name(shown), f" and {len(distinct) - MOST_NAMES:,} more"])
+
+
+_MARKS: Mapping[State, str] = {
+    "runs": "", "starts": " st", "promised": " pr", "leaving": " lv",
+}  # fmt: skip
+
+
+def _kind(domain: Domain) -> str:
+    """Return the word before a domain's name: "rack ", unless the name says it."""
+    word = resource(domain.level).rsplit("-", 1)[-1]
+    return "" if domain.name.startswith(word) else f"{word} "
+
+
+def _of(used: int, there: int, of: str) -> str:
+    """Return "6.5 of 8 gpu"; devices and CPUs with one digit after the point."""
+    if unit_of(of) == 1000:
+        return f"{_units(used)} of {_units(there)} {resource(of)}"
+    return f"{short(used, of)} of {short(there, of)} {resource(of)}"
+
+
+def _units(thousandths: int) -> str:
+    return f"{thousandths / 1000:,.1f}".removesuffix(".0")
+
+
+def _closed(node: Node) -> str:
+    return "not ready" if not node.ready else "cordoned"
+
+
+def _distinct(rows: Iterable[Row]) -> list[tuple[object, State]]:
+    seen = dict.fromkeys((h.group, h.state) for r in rows for c in r.cells for h in c)
+    return list(seen)
+
+
+def _who(of: tuple[object, State]) -> str:
+    group, state = of
+    return f"{plain(str(group)) if group is not None else 'other schedulers'} {WORDS[state]}"

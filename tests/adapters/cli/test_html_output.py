@@ -1,0 +1,25 @@
+"""``apportion plan --output html``: the plan as a page for a browser."""
+
+import json
+from typing import Any
+
+from kubernetes_objects import node
+from reports import parsed
+
+
+def test_the_command_prints_it(cli: Any) -> None:
+    result = cli("plan", "examples/small", "--output", "html", "--deterministic")
+    again = cli("plan", "examples/small", "--output", "html", "--deterministic")
+    data = json.loads(cli("plan", "examples/small", "-o", "json", "--deterministic").out)
+
+    assert result.code == 0
+    assert result.err == ""
+    assert result.out == again.out
+    assert data["digest"] in parsed(result.out).all("footer")[0].text
+
+
+def test_a_cluster_without_work_has_a_page_too(cli: Any) -> None:
+    result = cli("plan", "-", "-o", "html", "--deterministic", stdin=json.dumps(node()))
+
+    assert result.code == 0
+    assert "1 node · 0 pods" in parsed(result.out).all("header")[0].text

@@ -1,0 +1,127 @@
+"""Names from a cluster are text, whatever is in them."""
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apportion.adapters.report.elements import escape, tag, verbatim
+from apportion.adapters.report.page import Report, written
+from apportion.models import (
+    Amounts,
+    Bind,
+    Config,
+    Group,
+    GroupKey,
+    Held,
+    Level,
+    Node,
+    NodeName,
+    Plan,
+    Pod,
+    PodKey,
+    PodSpec,
+    PodState,
+    Queue,
+    QueueName,
+    QueueRow,
+    Reason,
+    Topology,
+    Warned,
+    snapshot_of,
+)
+from reports import Element, parsed
+
+CONFIG = Config()
+HOSTILE = (
+    "<script>alert(1)</script>", "'\"><img src=x onerror=alert(1)>", "</title></style></svg>",
+    "&lt;b&gt;", "<!--", "]]>", "\u202egnp.exe", "\u2066x\u2069", "job 🧪👩\u200d🔬", "שלום",
+    "a\x00b\x1b[31m", "javascript:alert(1)", "{{7*7}}", "x" * 300, "  ", "\u2028", "`${x}`",
+)  # fmt: skip
+
+
+def page_of(word: str) -> Element:
+    """Return a page in which every name that a cluster can choose is the word."""
+    return parsed(document_of(word))
+
+
+def document_of(word: str) -> str:
+    queue, group = QueueName(word), GroupKey(f"{word}/{word}")
+    node, pod = NodeName(word), PodKey(f"{word}/{word}")
+    spec = PodSpec(Amounts({f"example.com/{word}": 1000, "cpu": 1000}))
+    snapshot = snapshot_of(
+        nodes=[
+            Node(node, Amounts({f"example.com/{word}": 2000, "cpu": 4000, "pods": 10})),
+            Node(NodeName(f"{word}2"), unschedulable=True), Node(NodeName(f"{word}3")),
+        ],
+        queues=[Queue(queue)], groups=[Group(word, word, queue, source=word, user=word)],
+        pods=[Pod(word, word, spec, PodState.PENDING, group)], scheduler_names=(word,),
+        topologies=[Topology(word, (Level(word, {word: (word,), f"{word}2": (f"{word}2",)}),))],
+        counted={word: 3},
+    )  # fmt: skip
+    made = Plan(
+        snapshot="", config="", binds=(Bind(pod, group, node),),
+        held=(Held(group, (pod,), (Reason(word, word, word),)),),
+        warnings=(Warned(word, word, word),),
+        queues=(QueueRow(word, Amounts({"cpu": 1000}), {}, Amounts(), 0.5),),
+    )  # fmt: skip
+    return written(Report(made, snapshot, CONFIG, word, changes={group: [word]}))
+
+
+def skeleton(page: Element) -> list[tuple[str, tuple[str, ...]]]:
+    return [(e.name, tuple(e.attributes)) for e in page.walk()]
+
+
+PLAIN = skeleton(page_of("word"))
+
+
+@pytest.mark.parametrize("word", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_names_make_no_markup(word: str) -> None:
+    assert skeleton(page_of(word)) == PLAIN
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.text(min_size=1, max_size=40))
+def test_no_name_makes_markup_or_a_character_that_acts(word: str) -> None:
+    document = document_of(word)
+
+    assert skeleton(parsed(document)) == PLAIN
+    acting = {c for c in document if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+    assert acting <= {"\n"}
+
+
+@settings(max_examples=50)
+@given(st.text())
+def test_escaped_text_reads_as_it_was_written(text: str) -> None:
+    shown = parsed(f"<p>{escape(text)}</p><p title='{escape(text)}'></p>")
+    within, attribute = shown.all("p")
+
+    assert within.text == attribute.attributes["title"]
+    if text.isprintable():
+        assert within.text == text
+    assert not re.search("[<>\"']", escape(text))
+
+
+def test_hostile_names_can_be_read_on_the_page() -> None:
+    for word in HOSTILE[:6]:
+        assert word in page_of(word).find("waits").text
+
+
+def test_a_file_name_of_odd_bytes_is_shown() -> None:
+    report = Report(Plan("", ""), snapshot_of(groups=[]), CONFIG, "a\udcff.yaml")
+
+    assert parsed(written(report)).all("h1")[0].text == r"Plan of a\udcff.yaml"
+
+
+def test_a_name_turns_nothing_around_it() -> None:
+    assert "שלום" in {e.text for e in page_of("שלום").all("bdi")}
+    assert r"\u202egnp.exe" in page_of("\u202egnp.exe").find("waits").text
+
+
+def test_markup_of_a_string_has_to_be_made() -> None:
+    assert tag("p", "<b>").markup == "<p>&lt;b&gt;</p>"
+    assert tag("p", tag("b", 1), title='"').markup == '<p title="&quot;"><b>1</b></p>'
+    with pytest.raises(ValueError, match="must not hold"):
+        verbatim("</style>")
