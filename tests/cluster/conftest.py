@@ -7,16 +7,18 @@ import pytest
 import yaml
 
 from apportion.adapters.crds import definition
+from cluster.access import Access
 from cluster.between import Proxy
 from cluster.binaries import binaries
 from cluster.cleaning import clean, uids
 from cluster.client import Client
-from cluster.manifests import apply_all
+from cluster.manifests import apply_all, documents
 from cluster.objects import node
 from cluster.plane import ControlPlane
 from cluster.scheduler import Schedulers
 from cluster.waiting import PlaneError
 
+ROOT = Path(__file__).resolve().parents[2]
 USUAL = ("kube-controller-manager", "kwok")
 
 
@@ -109,9 +111,17 @@ def volcano(client: Client) -> None:
 
 
 @pytest.fixture
-def schedulers(plane: ControlPlane, tmp_path: Path) -> Iterator[Schedulers]:
-    """Starts the scheduler under test, or several."""
-    some = Schedulers(tmp_path, plane.admin)
+def installed(plane: ControlPlane, client: Client) -> Access:
+    """The manifest is applied, but for what would run; the access of its ServiceAccount."""
+    things = documents([ROOT / "deploy" / "apportion.yaml"])
+    apply_all(client, (thing for thing in things if thing["kind"] != "Deployment"))
+    return plane.access_of("apportion-system", "apportion")
+
+
+@pytest.fixture
+def schedulers(installed: Access, tmp_path: Path) -> Iterator[Schedulers]:
+    """Starts the scheduler under test, or several, with the rights that are installed."""
+    some = Schedulers(tmp_path, installed)
     yield some
     some.stop()
 

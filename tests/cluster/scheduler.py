@@ -3,10 +3,12 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from cluster.access import Access
+from cluster.between import Proxy
 from cluster.part import Part
 from cluster.waiting import PlaneError, until
 
@@ -57,23 +59,21 @@ class Scheduler(Part):
 
 
 class Schedulers:
-    """Starts replicas for one test, and ends all of them with it."""
+    """Starts replicas for one test, with the rights of `access`, and ends all of them with it."""
 
     def __init__(self, folder: Path, access: Access) -> None:
         self._folder = folder
         self._access = access
         self.started: list[Scheduler] = []
 
-    def start(
-        self,
-        *words: str,
-        access: Access | None = None,
-        name: str | None = None,
-        elects: bool = False,
-    ) -> Scheduler:
+    def start(self, *words: str, through: Proxy | None = None, elects: bool = False) -> Scheduler:
         """Start one with more words on its command line, and wait until it knows the cluster."""
-        name = name or f"{NAME}-{len(self.started)}"
-        one = Scheduler(self._folder, access or self._access, *words, name=name, elects=elects)
+        access = self._access
+        if through is not None:
+            access = replace(access, url=through.access.url)
+        one = Scheduler(
+            self._folder, access, *words, name=f"{NAME}-{len(self.started)}", elects=elects
+        )
         self.started.append(one)
         one.start()
         one.wait_for("synced")

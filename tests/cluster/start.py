@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from cluster.build import build
-from cluster.manifests import apply_files
+from cluster.manifests import apply_all, documents
 from cluster.objects import placed_node
 from cluster.plane import ControlPlane
 from cluster.toolchain import BuildError
@@ -17,8 +17,11 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "cluster"
 CONTROLLERS = ("*",)
 
-MANIFESTS = (ROOT / "adapters" / "crds",)
+MANIFESTS = (ROOT / "adapters" / "crds", ROOT / "deploy" / "apportion.yaml")
 """What is installed on it: YAML files or folders, in this order."""
+
+NOT_INSTALLED = ("Deployment",)
+"""Pretend nodes run no real program: the scheduler is started by hand."""
 
 
 def arguments() -> argparse.Namespace:
@@ -51,9 +54,14 @@ def _run(folder: Path, nodes: int, gpus: int) -> None:
         plane.start("kube-controller-manager", "kube-scheduler", "kwok")
         with plane.client() as client:
             client.create_all(placed_node(i, gpus) for i in range(nodes))
-            apply_files(client, *MANIFESTS)
+            things = documents(MANIFESTS)
+            apply_all(client, (t for t in things if t["kind"] not in NOT_INSTALLED))
         print(f"{nodes} nodes with {gpus} nvidia.com/gpu each; kube-scheduler runs, too.")
-        print(f"\n    export KUBECONFIG={plane.kubeconfig}\n\nCtrl-C ends it.", flush=True)
+        print(f"\n    export KUBECONFIG={plane.kubeconfig}\n    apportion run\n")
+        print(
+            "The second line starts the scheduler, in another terminal. Ctrl-C ends the cluster.",
+            flush=True,
+        )
         until(lambda: _ended(plane), "a part ends", float("inf"))
     finally:
         plane.stop()

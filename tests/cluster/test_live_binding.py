@@ -110,7 +110,7 @@ def test_a_dry_run_plans_and_writes_nothing(
 ) -> None:
     client.create(node("n1", 8))
     client.create_all(gang("g", 2, 4))
-    scheduler = schedulers.start("--dry-run", access=proxy.access)
+    scheduler = schedulers.start("--dry-run", through=proxy)
 
     planned = until(
         lambda: [c for c in scheduler.events("cycle") if c.get("planned") == 2], "a plan of two"

@@ -33,7 +33,7 @@ def is_trial(request: Request) -> bool:
 def test_work_of_higher_priority_takes_the_place_of_others_by_evictions(
     client: Client, schedulers: Schedulers, proxy: Proxy
 ) -> None:
-    schedulers.start(access=proxy.access)
+    schedulers.start(through=proxy)
 
     client.create(pod("high", 8, priorityClassName="high"))
 
@@ -56,7 +56,7 @@ def test_nobody_is_evicted_where_a_budget_keeps_one_of_them(
         lambda: client.read("poddisruptionbudgets", "keep").get("status", {}).get("currentHealthy"),
         "the budget has counted",
     )
-    scheduler = schedulers.start(access=proxy.access)
+    scheduler = schedulers.start(through=proxy)
 
     client.create(pod("high", 8, priorityClassName="high"))
     until(lambda: any(c["held"] for c in scheduler.events("cycle")), "the pod is held")
@@ -72,7 +72,7 @@ def test_one_refusal_spares_all_until_it_is_taken_back(
     client: Client, schedulers: Schedulers, proxy: Proxy
 ) -> None:
     refusal = proxy.add(Refuse(lambda r: is_trial(r) and r.pod == "low-1", 429))
-    scheduler = schedulers.start(access=proxy.access)
+    scheduler = schedulers.start(through=proxy)
 
     client.create(pod("high", 8, priorityClassName="high"))
     until(lambda: refusal.met, "an eviction is tried and refused")
@@ -110,7 +110,7 @@ def test_room_is_made_for_a_whole_gang_or_not_at_all(
     client.bind("low", "n0")
     client.bind("equal", "n1")
     wait_running(client, "low", "equal")
-    scheduler = schedulers.start(access=proxy.access)
+    scheduler = schedulers.start(through=proxy)
 
     client.create_all(gang("g", 2, 8, priority="high"))
     until(lambda: any(c["held"] for c in scheduler.events("cycle")), "the gang is held")

@@ -32,7 +32,7 @@ MEMBERS = tuple(f"g-{i}" for i in range(4))
 def test_the_api_server_is_killed_while_a_gang_is_bound(
     plane: ControlPlane, client: Client, schedulers: Schedulers, proxy: Proxy
 ) -> None:
-    schedulers.start(access=proxy.access)
+    schedulers.start(through=proxy)
     held = proxy.add(Hold(later_binds()))
     client.create_all(gang("g", 4, 8))
     until(lambda: len(held.met) == 3 and nodes_of(client), "one is bound, three are held")
@@ -62,7 +62,7 @@ def test_the_api_server_is_restarted_between_two_gangs(
 
 @pytest.mark.usefixtures("four")
 def test_watches_are_cut_and_go_on(client: Client, schedulers: Schedulers, proxy: Proxy) -> None:
-    schedulers.start(access=proxy.access)
+    schedulers.start(through=proxy)
 
     for i in range(5):
         proxy.cut()
@@ -77,7 +77,7 @@ def test_what_happened_while_the_watch_was_away_is_known_after_a_410(
 ) -> None:
     client.create_all([node("n1", 8), node("leaves", 8)])
     client.create_all([pod("first", 8), pod("stays", 8)])
-    schedulers.start(access=proxy.access)
+    schedulers.start(through=proxy)
     placed = wait_placed(client, "first", "stays")
     gone = proxy.add(Refuse(lambda r: r.is_watch, 503))
 
@@ -100,7 +100,7 @@ def test_what_happened_while_the_watch_was_away_is_known_after_a_410(
 def test_errors_in_bursts_keep_no_gang_from_being_bound(
     client: Client, schedulers: Schedulers, proxy: Proxy, status: int
 ) -> None:
-    schedulers.start(access=proxy.access)
+    schedulers.start(through=proxy)
     burst = proxy.add(Refuse(is_bind, status, times=6))
 
     client.create_all(gang("g", 4, 8))
@@ -114,7 +114,7 @@ def test_errors_in_bursts_keep_no_gang_from_being_bound(
 def test_answers_are_lost_and_nothing_is_bound_twice(
     client: Client, schedulers: Schedulers, proxy: Proxy
 ) -> None:
-    schedulers.start(access=proxy.access)
+    schedulers.start(through=proxy)
     lost = proxy.add(Lose(is_bind, times=4))
 
     client.create_all(gang("g", 4, 4))
@@ -144,7 +144,7 @@ def test_a_pod_that_is_deleted_while_it_is_bound_leaves_its_room(
     client: Client, schedulers: Schedulers, proxy: Proxy
 ) -> None:
     client.create(node("n1", 8))
-    schedulers.start(access=proxy.access)
+    schedulers.start(through=proxy)
     held = proxy.add(Hold(lambda r: r.is_bind and r.pod == "deleted"))
     client.create(pod("deleted", 8))
     until(lambda: held.met, "its bind is held")
@@ -160,7 +160,7 @@ def test_a_pod_that_is_replaced_while_it_is_bound_is_bound_anew(
     client: Client, schedulers: Schedulers, proxy: Proxy
 ) -> None:
     client.create_all([node("n1", 8), node("n2", 8, labels={"disk": "fast"})])
-    schedulers.start(access=proxy.access)
+    schedulers.start(through=proxy)
     held = proxy.add(Hold(lambda r: r.is_bind and r.pod == "p", times=1))
     client.create(pod("p", 1, nodeSelector={"kubernetes.io/hostname": "n1"}))
     until(lambda: held.met, "its bind is held")
@@ -176,7 +176,7 @@ def test_a_node_is_deleted_while_a_plan_is_carried_out(
     client: Client, schedulers: Schedulers, proxy: Proxy
 ) -> None:
     client.create_all([node("n1", 8), node("n2", 4)])
-    schedulers.start(access=proxy.access)
+    schedulers.start(through=proxy)
     held = proxy.add(Hold(lambda r: r.is_bind and r.pod == "first"))
     client.create(pod("first", 2))
     until(lambda: held.met, "the first bind is held, the cycle goes on")

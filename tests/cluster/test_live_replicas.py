@@ -20,17 +20,10 @@ AGAIN_S = 10.0
 MEMBERS = tuple(f"g-{i}" for i in range(4))
 
 
-@pytest.fixture
-def home(client: Client) -> None:
-    """The namespace in which replicas have their Lease."""
-    meta = {"name": "apportion-system"}
-    client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
-
-
 def test_a_scheduler_that_dies_between_two_binds_is_followed_by_one_that_completes_the_gang(
     client: Client, schedulers: Schedulers, proxy: Proxy
 ) -> None:
-    first = schedulers.start(access=proxy.access)
+    first = schedulers.start(through=proxy)
     held = proxy.add(Hold(later_binds()))
     client.create_all(gang("g", 4, 8))
     until(lambda: len(held.met) == 3 and nodes_of(client), "one is bound, three are held")
@@ -44,11 +37,10 @@ def test_a_scheduler_that_dies_between_two_binds_is_followed_by_one_that_complet
     assert sorted(placed.values()) == ["n0", "n1", "n2", "n3"]
 
 
-@pytest.mark.usefixtures("home")
 def test_a_second_replica_takes_over_from_a_leader_that_dies_between_two_binds(
     client: Client, schedulers: Schedulers, proxy: Proxy
 ) -> None:
-    leader = schedulers.start(access=proxy.access, elects=True)
+    leader = schedulers.start(through=proxy, elects=True)
     schedulers.start(elects=True)
     held = proxy.add(Hold(later_binds()))
     client.create_all(gang("g", 4, 8))
@@ -62,7 +54,6 @@ def test_a_second_replica_takes_over_from_a_leader_that_dies_between_two_binds(
     assert sorted(placed.values()) == ["n0", "n1", "n2", "n3"]
 
 
-@pytest.mark.usefixtures("home")
 def test_a_second_replica_takes_over_at_once_from_a_leader_that_is_told_to_end(
     client: Client, schedulers: Schedulers
 ) -> None:
@@ -81,7 +72,7 @@ def test_a_second_replica_takes_over_at_once_from_a_leader_that_is_told_to_end(
 def test_a_scheduler_that_is_told_to_end_completes_what_it_has_begun(
     client: Client, schedulers: Schedulers, proxy: Proxy
 ) -> None:
-    scheduler = schedulers.start(access=proxy.access)
+    scheduler = schedulers.start(through=proxy)
     held = proxy.add(Hold(later_binds()))
     client.create_all(gang("g", 4, 8))
     until(lambda: len(held.met) == 3 and nodes_of(client), "one is bound, three are held")
