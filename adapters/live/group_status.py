@@ -69,7 +69,8 @@ def group_statuses(
 ) -> dict[str, GroupStatus]:
     """Return the statuses by ``namespace/name`` that our PodGroups should have.
 
-    ``things`` are Volcano's PodGroups as read; those of other schedulers are left out.
+    ``things`` are Volcano's PodGroups as read; those of other schedulers are left out, and those
+    that run whole and say so.
     """
     verdicts = verdicts_of(plan, snapshot)
     admitted = {a.group for a in plan.admissions}
@@ -82,17 +83,31 @@ def group_statuses(
         group = groups.get(thing.key)
         if group is None or thing.deleted_s is not None:
             continue
-        old = read_status(thing)
+        mine = pods.get(group.key, ())
+        if _is_steady(thing, group, mine):
+            continue
         scene = _Scene(
-            group, tuple(pods.get(group.key, ())), old, verdicts.get(group.key),
-            snapshot.taken_at_s, cycle,
-        )  # fmt: skip
+            group, mine, read_status(thing), verdicts.get(group.key), snapshot.taken_at_s, cycle
+        )
         if scene.pods:
             out[thing.key] = scene.with_pods(is_starting=group.key in starting)
         else:
             may = group.key in admitted or _asks_for_nothing(group, snapshot)
             out[thing.key] = scene.without_pods(is_let_in=may)
     return out
+
+
+def _is_steady(thing: Thing, group: Group, pods: Sequence[Pod]) -> bool:
+    """Say whether all pods run and the status says so: of most groups there is nothing to tell."""
+    status: GroupStatusBody | None = thing.body.status
+    if status is None or status.phase != "Running" or status.running != len(pods):
+        return False
+    if status.succeeded or status.failed or len(pods) < group.effective_minimum:
+        return False
+    said = {c.type: c.status for c in status.conditions or ()}
+    if said.get("Scheduled") != "True" or said.get("Unschedulable") == "True":
+        return False
+    return not group.role_minimum and all(p.state is PodState.RUNNING for p in pods)
 
 
 def status_writes(
@@ -156,10 +171,10 @@ class _Scene:
     cycle: str
 
     def with_pods(self, is_starting: bool) -> GroupStatus:
-        states = Counter(p.state for p in self.pods)
-        running, gone = states[PodState.RUNNING], states[PodState.TERMINATING]
-        over = states[PodState.SUCCEEDED] + states[PodState.FAILED]
-        waits = states[PodState.PENDING] + states[PodState.GATED]
+        running, gone = self._count(PodState.RUNNING), self._count(PodState.TERMINATING)
+        succeeded, failed = self._count(PodState.SUCCEEDED), self._count(PodState.FAILED)
+        over = succeeded + failed
+        waits = self._count(PodState.PENDING) + self._count(PodState.GATED)
         need = self.group.effective_minimum
         ready = self._is_ready()
         if running and waits and not ready:
@@ -173,9 +188,7 @@ class _Scene:
             conditions = self._turned("Scheduled", "Unschedulable", READY, "")
         elif waits and not is_starting:
             conditions = self._turned("Unschedulable", "Scheduled", *self._lack(waits))
-        return GroupStatus(
-            phase, running, states[PodState.SUCCEEDED], states[PodState.FAILED], conditions
-        )
+        return GroupStatus(phase, running, succeeded, failed, conditions)
 
     def without_pods(self, is_let_in: bool) -> GroupStatus:
         if is_let_in or self.old.phase == "Inqueue":
@@ -186,11 +199,17 @@ class _Scene:
             conditions = self._turned("Unschedulable", "Scheduled", "NotEnoughResources", said)
         return GroupStatus("Pending", conditions=conditions)
 
+    def _count(self, state: PodState) -> int:
+        return sum(p.state is state for p in self.pods)
+
     def _is_ready(self) -> bool:
         """Say whether the gang has what it needs, in total and of each role."""
-        states = (PodState.RUNNING, PodState.SUCCEEDED)
-        roles = Counter(p.role for p in self.pods if p.state in states)
-        enough = sum(roles.values()) >= self.group.effective_minimum
+        roles = Counter(
+            p.role
+            for p in self.pods
+            if p.state is PodState.RUNNING or p.state is PodState.SUCCEEDED
+        )
+        enough = roles.total() >= self.group.effective_minimum
         return enough and all(roles[r] >= n for r, n in self.group.role_minimum.items())
 
     def _lack(self, waits: int) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ...models import PodKey
+from ...models import GroupKey, PodKey
 from ..kubernetes.body_pod import PodBody, PodStatusBody
 from ..kubernetes.meta import Thing
 from .access import Api, LostError, RefusedError, write
@@ -158,7 +158,8 @@ class Publisher:
             writes += queue_writes(queues, queue_statuses(queues, groups, statuses, plan), at)
         conditions = self._conditions.due(verdicts.values(), snapshot, self._reason_of)
         happened, self._happened = self._happened, []
-        by_key = {t.key: t for t in groups if t.key in statuses}
+        ours = snapshot.groups_by_key
+        by_key = {t.key: t for t in groups if GroupKey(t.key) in ours}
         events = self.teller.told(verdicts, happened, snapshot, by_key, self._means.wall_s())
         return _Work(writes, conditions, events)
 

@@ -18,7 +18,7 @@ from ..kubernetes.drafts import FINISHED
 from ..kubernetes.meta import Thing
 from ..kubernetes.queue_names import DEFAULT
 from .discovery import Resource
-from .group_status import PHASES, GroupStatus, read_status
+from .group_status import PHASES, GroupStatus
 from .write import Write
 
 _CLOSED = ("Closed", "Closing")
@@ -48,9 +48,9 @@ def queue_statuses(
     counts: dict[str, Counter[str]] = {}
     for thing in groups:
         spec: GroupSpecBody = thing.body.spec or GroupSpecBody()
-        status = statuses.get(thing.key) or read_status(thing)
-        phase = status.phase if status.phase in PHASES else PHASES[0]
-        counts.setdefault(spec.queue or DEFAULT, Counter())[phase] += 1
+        status, read = statuses.get(thing.key), thing.body.status
+        phase = status.phase if status is not None else read.phase if read is not None else ""
+        counts.setdefault(spec.queue or DEFAULT, Counter())[phase or PHASES[0]] += 1
     rows = {row.name: row for row in plan.queues}
     out: dict[str, QueueStatus] = {}
     for thing in queues:
