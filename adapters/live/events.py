@@ -6,12 +6,12 @@ by a later cycle, as long as it is still so.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from ...models import Bind, Eviction, GroupKey, Plan, Pod, PodKey, Snapshot
+from ...models import Bind, Eviction, GroupKey, Pod, PodKey, Snapshot
 from ..kubernetes.meta import Thing
 from .token_bucket import TokenBucket
 from .unready import Unready
@@ -63,12 +63,11 @@ def waiting_events(verdicts: Mapping[GroupKey, Verdict]) -> list[Event]:
     ]
 
 
-def bound_events(plan: Plan, bound: Collection[PodKey]) -> list[Event]:
+def bound_events(bound: Iterable[Bind]) -> list[Event]:
     """Return one event for every group of which pods were bound."""
     by_group: dict[GroupKey, list[Bind]] = defaultdict(list)
-    for b in plan.binds:
-        if b.pod in bound:
-            by_group[b.group].append(b)
+    for b in bound:
+        by_group[b.group].append(b)
     out: list[Event] = []
     for group, binds in sorted(by_group.items()):
         where = _counted(Counter(b.node for b in binds))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ...models import GroupKey, PodKey
+from ...models import Bind, GroupKey, PodKey
 from ..kubernetes.body_pod import PodBody, PodStatusBody
 from ..kubernetes.meta import Thing
 from .access import Api, LostError, RefusedError, write
@@ -109,6 +109,8 @@ class Publisher:
         self.teller = Teller(scheduler, instance, TokenBucket(PER_S, BURST, self._means.now_s))
         self.counts = Counts()
         self._happened: list[Event] = []
+        self._late: dict[PodKey, Bind] = {}
+        """Binds that wait for volumes and the like."""
         self._last: Cycle | None = None
         self._news = asyncio.Event()
         self._gate = asyncio.Semaphore(AT_ONCE)
@@ -116,12 +118,27 @@ class Publisher:
     def note(self, cycle: Cycle) -> None:
         """Take a cycle to tell of."""
         done, plan = cycle.carried, cycle.plan
-        self._happened += bound_events(plan, frozenset(done.bound))
+        bound, preparing = frozenset(done.bound), frozenset(done.preparing)
+        now = [b for b in plan.binds if b.pod in bound]
+        self._happened += bound_events([*now, *self._late_binds()])
+        self._late |= {b.pod: b for b in plan.binds if b.group in preparing}
         self._happened += evicted_events(plan.evictions, frozenset(done.evicted))
         self._happened += unready_events(cycle.unready)
         del self._happened[:-MOST_EVENTS]
         self._last = cycle
         self._news.set()
+
+    def _late_binds(self) -> list[Bind]:
+        """Return the binds that were made since; what became of others is not waited for."""
+        out: list[Bind] = []
+        for key, bind in list(self._late.items()):
+            body = self._body(key)
+            node = body.spec.node_name if body is not None and body.spec is not None else ""
+            if body is None or node:
+                del self._late[key]
+            if node == bind.node:
+                out.append(bind)
+        return out
 
     async def run(self) -> None:
         """Tell of one cycle after the other."""
@@ -163,10 +180,14 @@ class Publisher:
         events = self.teller.told(verdicts, happened, snapshot, by_key, self._means.wall_s())
         return _Work(writes, conditions, events)
 
-    def _reason_of(self, key: PodKey) -> str | None:
+    def _body(self, key: PodKey) -> PodBody | None:
+        """Return the pod as it was read."""
         namespace, _, name = key.partition("/")
         entry = self._world.entry(POD, namespace, name)
-        body: PodBody | None = entry.thing.body if entry is not None else None
+        return None if entry is None else entry.thing.body
+
+    def _reason_of(self, key: PodKey) -> str | None:
+        body = self._body(key)
         status = (body.status if body is not None else None) or PodStatusBody()
         for c in status.conditions or ():
             if c.type == "PodScheduled" and c.status == "False":

@@ -17,7 +17,7 @@ from apportion.adapters.live.events import (
 )
 from apportion.adapters.live.token_bucket import TokenBucket
 from apportion.adapters.live.verdicts import Verdict
-from apportion.models import Bind, Eviction, GroupKey, NodeName, Plan, PodKey, Snapshot
+from apportion.models import Bind, Eviction, GroupKey, NodeName, PodKey, Snapshot
 from kubernetes_objects import NOON_S, in_group, pod, pod_group, snapshot
 
 G = GroupKey("default/g")
@@ -28,15 +28,12 @@ def key(name: str) -> PodKey:
     return PodKey(f"default/{name}")
 
 
-def binds(**nodes: str) -> Plan:
-    starts = tuple(Bind(key(p), G, NodeName(n)) for p, n in nodes.items())
-    return Plan("", "", binds=starts)
+def binds(**nodes: str) -> list[Bind]:
+    return [Bind(key(p), G, NodeName(n)) for p, n in nodes.items()]
 
 
 def test_pods_that_were_bound_are_told_of_together() -> None:
-    plan = binds(a="n1", b="n1", c="n2", d="n3")
-
-    (event,) = bound_events(plan, [key("a"), key("b"), key("c")])
+    (event,) = bound_events(binds(a="n1", b="n1", c="n2"))
 
     assert (event.reason, event.type, event.note) == (
         "Scheduled", "Normal", "bound 3 pods to n1 ×2, n2",
@@ -45,9 +42,7 @@ def test_pods_that_were_bound_are_told_of_together() -> None:
 
 
 def test_many_nodes_are_counted_only() -> None:
-    plan = binds(**{f"p{i}": f"n{i}" for i in range(9)})
-
-    (event,) = bound_events(plan, [b.pod for b in plan.binds])
+    (event,) = bound_events(binds(**{f"p{i}": f"n{i}" for i in range(9)}))
 
     assert event.note == "bound 9 pods to 9 nodes"
 

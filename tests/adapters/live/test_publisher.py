@@ -114,6 +114,21 @@ def test_what_has_happened_is_told() -> None:
     assert bench.reasons == ["Scheduled", "Unready"]
 
 
+def test_a_bind_that_had_to_be_prepared_is_told_once_it_is_seen() -> None:
+    bench = Bench(node("n"), pod("a"), served={})
+    seen = bench.mirror.snapshot(NOON_S)
+    carried = Carried(preparing=[GroupKey("default/a")])
+    bench.publisher.note(Cycle(1, seen, planned(seen), carried, {}, 0))
+    asyncio.run(bench.publisher.once())
+    before = list(bench.reasons)
+
+    bench.mirror.put(("", "Pod"), json.dumps(pod("a", nodeName="n")).encode())
+    bench.cycle()
+    bench.cycle()
+
+    assert (before, bench.reasons) == ([], ["Scheduled"])
+
+
 def test_a_second_cycle_says_nothing_new() -> None:
     bench = Bench(node("n"), pod("a", LARGE), served={})
     bench.cycle()
