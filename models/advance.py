@@ -66,7 +66,7 @@ def advance(
         pods=tuple(pods),
         groups=groups,
         budgets=budgets,
-        claims=_claims(snapshot, pods, given),
+        claims=claims_after(snapshot.claims, snapshot.pods, pods, given),
         nominations=tuple(sorted(promised.items())),
     )
 
@@ -84,13 +84,15 @@ def _own_claimed(pod: Pod, given: _Given) -> tuple[str, ...]:
     return tuple(sorted(d for a in own if a is not None for d in _devices(a)))
 
 
-def _claims(snapshot: Snapshot, pods: Collection[Pod], given: _Given) -> tuple[Claim, ...]:
+def claims_after(
+    claims: Collection[Claim], was: Collection[Pod], pods: Collection[Pod], given: _Given
+) -> tuple[Claim, ...]:
     """Return the claims that are named: allocated with their first pod, free after their last."""
 
     def users(of: Collection[Pod]) -> set[str]:
         return {c.claim for p in of if p.holds for c in p.spec.claims if c.claim}
 
-    before, after = users(snapshot.pods), users(pods)
+    before, after = users(was), users(pods)
     named = {
         c.claim: given[p.key, c.name]
         for p in pods
@@ -98,7 +100,7 @@ def _claims(snapshot: Snapshot, pods: Collection[Pod], given: _Given) -> tuple[C
         if c.claim and (p.key, c.name) in given
     }
     out: list[Claim] = []
-    for claim in snapshot.claims:
+    for claim in claims:
         if claim.allocated and claim.key in before - after:
             claim = replace(claim, allocated=False, devices=(), nodes=None)
         elif not claim.allocated and claim.key in named:

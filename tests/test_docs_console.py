@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from apportion.adapters.cli import app, check, plan
+from apportion.adapters.cli import app, check, plan, world
 from apportion.solver.process import SolverProcess
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,7 +51,7 @@ def test_commands_print_what_is_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(ROOT)
-    for module in (plan, check):
+    for module in (plan, check, world):
         monkeypatch.setattr(module, "solver_for", lambda config, stack: solver)
     for command, shown in commands(block):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))

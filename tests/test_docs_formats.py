@@ -10,6 +10,15 @@ import pydantic
 import pytest
 
 from apportion import models
+from apportion.adapters.ask.difference import (
+    Difference,
+    GroupChange,
+    GroupState,
+    QueueChange,
+    UseChange,
+)
+from apportion.adapters.ask.whatif import Side, WhatIf
+from apportion.adapters.ask.whatif import to_document as answer_of
 from apportion.adapters.configuration import (
     Configuration,
     Expected,
@@ -42,6 +51,7 @@ PEOPLE = (
     Scenario, Meta, Near, Cluster, ScenarioNode, NodeTaint, ScenarioQueue, ScenarioGroup, Role,
     Expectation, Configuration, Settings, Tiers, Expected, QueueSettings,
 )  # fmt: skip
+ANSWERS = (GroupChange, GroupState, QueueChange, UseChange, Side)
 
 
 def tables() -> dict[str, list[str]]:
@@ -69,7 +79,7 @@ def written(kind: Any) -> list[str]:
     return ["for" if name == "beneficiaries" else name for name in names]
 
 
-@pytest.mark.parametrize("kind", [*structs(), *PEOPLE], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [*structs(), *PEOPLE, *ANSWERS], ids=lambda kind: kind.__name__)
 def test_every_field_has_a_row(kind: Any) -> None:
     rows = tables()[kind.__name__]
 
@@ -77,7 +87,7 @@ def test_every_field_has_a_row(kind: Any) -> None:
 
 
 def test_every_table_is_of_a_document() -> None:
-    known = {kind.__name__ for kind in (*structs(), *PEOPLE)}
+    known = {kind.__name__ for kind in (*structs(), *PEOPLE, *ANSWERS)} | {"WhatIf"}
 
     assert set(tables()) == known
 
@@ -93,3 +103,12 @@ def test_documents_have_no_field_that_the_page_lacks() -> None:
 
     assert set(seen) - head <= set(tables()["Snapshot"])
     assert set(planned) - head - {"digest"} == set(tables()["Plan"])
+
+
+def test_answers_have_no_field_that_the_page_lacks() -> None:
+    snapshot = models.snapshot_of()
+    side = (snapshot, PLAN(snapshot.digest, ""))
+
+    said = answer_of(WhatIf((), (), side, side, Difference()))
+
+    assert set(said) - {"apiVersion", "kind"} == set(tables()["WhatIf"])

@@ -105,7 +105,7 @@ def _starts(heading: str, rows: Sequence[tuple[GroupKey, str]]) -> Iterable[Tabl
     groups = _by_group(rows)
     yield title(heading, f"{count(len(rows), 'pod')} of {count(len(groups), 'group')}")
     yield _where(groups, "green")
-    yield from _more(groups)
+    yield from more(groups)
 
 
 def _allocations(plan: Plan) -> Iterable[Table | Text]:
@@ -119,7 +119,7 @@ def _allocations(plan: Plan) -> Iterable[Table | Text]:
         name = Text(plain(a.resource_claim or a.claim))
         table.add_row("", Text(plain(a.pod), style="green"), name, Text(plain(devices)))
     yield table
-    yield from _more(plan.allocations)
+    yield from more(plan.allocations)
 
 
 def _by_group(rows: Iterable[tuple[GroupKey, str]]) -> list[tuple[GroupKey, list[str]]]:
@@ -136,7 +136,7 @@ def _where(groups: Sequence[tuple[GroupKey, Sequence[str]]], style: str) -> Tabl
     return table
 
 
-def _more(rows: Sequence[object]) -> Iterable[Text]:
+def more(rows: Sequence[object]) -> Iterable[Text]:
     if len(rows) > MOST_ROWS:
         yield Text(f"  and {len(rows) - MOST_ROWS:,} more; --output json has all", style="dim")
 
@@ -150,12 +150,12 @@ def _evictions(plan: Plan) -> Iterable[Table | Text]:
     for (winners, reason), es in groupby(ordered, key=lambda e: (e.beneficiaries, e.reason)):
         groups = _by_group((e.group, e.node) for e in es)
         yield _where(groups, "red")
-        yield from _more(groups)
+        yield from more(groups)
         shown = ", ".join(plain(w) for w in winners[:3])
-        more = f" and {len(winners) - 3} more" if len(winners) > 3 else ""
+        others = f" and {len(winners) - 3} more" if len(winners) > 3 else ""
         why = f": {plain(reason)}" if reason else ""
         table = grid(None)
-        table.add_row("", Text(f"for {shown or 'nobody'}{more}{why}", style="dim"))
+        table.add_row("", Text(f"for {shown or 'nobody'}{others}{why}", style="dim"))
         yield table
 
 
@@ -169,7 +169,7 @@ def _admissions(plan: Plan) -> Iterable[Table | Text]:
             "", Text(plain(a.group), style="green"), Text(amounts(a.reserved, a.reserved))
         )
     yield table
-    yield from _more(plan.admissions)
+    yield from more(plan.admissions)
 
 
 def _held(plan: Plan) -> Iterable[Table | Text]:
@@ -184,7 +184,7 @@ def _held(plan: Plan) -> Iterable[Table | Text]:
         pods = count(len(h.pods), "pod") if h.pods else "no pods"
         table.add_row("", Text(plain(h.group), style="yellow"), pods, why)
     yield table
-    yield from _more(plan.held)
+    yield from more(plan.held)
 
 
 def _geometries(plan: Plan) -> Iterable[Table | Text]:
@@ -200,7 +200,7 @@ def _geometries(plan: Plan) -> Iterable[Table | Text]:
             "", Text(f"{plain(g.node)} GPU {g.device}"), Text(slices), Text(f"for {shown}")
         )
     yield table
-    yield from _more(plan.geometries)
+    yield from more(plan.geometries)
 
 
 def _notes(plan: Plan, snapshot: Snapshot) -> Iterable[Table | Text]:
@@ -216,7 +216,7 @@ def _notes(plan: Plan, snapshot: Snapshot) -> Iterable[Table | Text]:
             where = f"{n.object} {n.path}" if n.path else n.object
             table.add_row("", Text.assemble((plain(where), style), f": {plain(n.message)}"))
         yield table
-        yield from _more(notes)
+        yield from more(notes)
     if snapshot.counted:
         kinds = ", ".join(f"{n:,} {plain(kind)}" for kind, n in snapshot.counted.items())
         yield Text(f"\nNot looked at: {kinds}", style="dim")

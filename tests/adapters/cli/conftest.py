@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from apportion.adapters.cli import app, check, plan
+from apportion.adapters.cli import app, check, plan, world
 from apportion.models import Config
 from apportion.solver.process import SolverProcess
 
@@ -46,6 +46,7 @@ def cli(
 
     monkeypatch.setattr(plan, "solver_for", shared)
     monkeypatch.setattr(check, "solver_for", shared)
+    monkeypatch.setattr(world, "solver_for", shared)
     monkeypatch.chdir(ROOT)
 
     def run(*args: str | Path, stdin: str | bytes = "") -> Result:

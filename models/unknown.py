@@ -1,0 +1,19 @@
+"""What is said where a name is asked for that there is not."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from .errors import InputError
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
+    """Return the error that says so, with the names that are near."""
+    names = sorted(known)
+    near = get_close_matches(name, names, 3, 0.5)
+    if not near and "/" not in name:
+        short = get_close_matches(name, {n.rsplit("/", 1)[-1] for n in names}, 3, 0.5)
+        near = [n for n in names if n.rsplit("/", 1)[-1] in short][:3]
+    if near:
+        return InputError(f"there is no {kind} {name}; did you mean {', '.join(near)}?")
+    some = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+    return InputError(f"there is no {kind} {name}; there are: {some or 'none'}")
