@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ...models import Amounts, Device, DeviceShare, Node
 from ...models.devices import GPU
 from ..paths import below
-from .faults import Ledger
+from .faults import Book, Ledger
 from .meta import Thing
 
 if TYPE_CHECKING:
@@ -42,9 +42,11 @@ class Described(NamedTuple):
 class Cards:
     """The devices of all nodes, read once somebody asks for a share of one."""
 
-    def __init__(self, nodes: Iterable[tuple[Thing, Node]], ledger: Ledger) -> None:
+    def __init__(self, nodes: Iterable[tuple[Thing, Node]], ledger: Ledger, book: Book) -> None:
+        """``book`` is where it is said which nodes' devices cannot be read."""
         self._nodes = list(nodes)
         self._ledger = ledger
+        self.book = book
         self._group_index: dict[tuple[str, str], int] = {}
 
     def cut(self, candidates: Iterable["Candidate"]) -> None:
@@ -67,7 +69,18 @@ class Cards:
     @cached_property
     def by_node(self) -> dict[str, Described]:
         plain: dict[object, Described] = {}
-        return {n.name: self._described(t, n, plain) for t, n in self._nodes}
+        with self._ledger.into(self.book):
+            return {n.name: self._described(t, n, plain) for t, n in self._nodes}
+
+    @property
+    def are_read(self) -> bool:
+        """Say whether anybody has asked for devices yet."""
+        return "by_node" in vars(self)
+
+    @property
+    def any_in_mig_mode(self) -> bool:
+        """Say whether cards are cut into instances as their pods want them."""
+        return any(x.mode == "mig" for d in self.by_node.values() for x in d.devices)
 
     @cached_property
     def least_mib(self) -> int:
@@ -136,7 +149,7 @@ class Cards:
             for g in groups_of(c.thing):
                 if c.spec.share is not None:
                     members.add((node, g))
-                elif _is_reservation(c.thing):
+                elif is_reservation(c.thing):
                     index = c.thing.annotations.get(_RESERVED_INDEX, "")
                     if index.isdigit() and int(index) < len(self.by_node[node].devices):
                         fixed[node, g] = int(index)
@@ -151,7 +164,7 @@ class Cards:
                 self._group_index[node, g] = free[0]
         for c in pods:
             reserved = {(c.body.node_name, g) for g in groups_of(c.thing)}
-            if _is_reservation(c.thing) and reserved & members and GPU in c.spec.requests:
+            if is_reservation(c.thing) and reserved & members and GPU in c.spec.requests:
                 rest = {r: v for r, v in c.spec.requests.items() if r != GPU}
                 c.spec = replace(c.spec, requests=Amounts(rest))
         return pods
@@ -193,7 +206,7 @@ def groups_of(thing: Thing) -> Iterator[str]:
             yield key.removeprefix(_GROUPS)
 
 
-def _is_reservation(thing: Thing) -> bool:
+def is_reservation(thing: Thing) -> bool:
     return thing.namespace == _RESERVATIONS or _RESERVED_INDEX in thing.annotations
 
 

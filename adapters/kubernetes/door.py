@@ -60,7 +60,11 @@ def snapshot_of_objects(objects: Objects, options: ReadOptions, ledger: Ledger) 
     groups, ours = build(members, queue_names_of(objects, world), owners, world)
     fixed = foreign_pods(pods, world)
     nodes = nodes_of(objects, world, shares)
-    _warn_of_missing_nodes([*ours, *fixed], {n.name for n in nodes}, ledger)
+    if shares:
+        ledger.take(world.cards.book)
+    names: set[str] = {n.name for n in nodes}
+    held = (p.node for p in (*ours, *fixed) if p.holds and p.node)
+    warn_of_missing_nodes(Counter(n for n in held if n not in names), ledger)
     if not options.live:
         _warn_if_none_is_ours(pods, jobs.elsewhere, bool(groups), options, ledger)
     things = {c.thing.key: c.thing for c in pods}
@@ -81,7 +85,7 @@ def snapshot_of_objects(objects: Objects, options: ReadOptions, ledger: Ledger) 
         quotas=quotas_of(objects, ledger),
         topologies=world.topologies.used,
         claims=list(world.charges.claims.named.values()),
-        nominations=_promises(ours, {n.name for n in nodes}),
+        nominations=_promises(ours, names),
         scheduler_names=options.scheduler_names,
         rejected=ledger.rejected,
         warnings=ledger.warnings,
@@ -110,8 +114,8 @@ def _promises(ours: Iterable[Pod], nodes: set[str]) -> list[tuple[PodKey, str]]:
     ]
 
 
-def _warn_of_missing_nodes(pods: Iterable[Pod], nodes: set[str], ledger: Ledger) -> None:
-    missing = Counter(p.node for p in pods if p.holds and p.node and p.node not in nodes)
+def warn_of_missing_nodes(missing: Mapping[str, int], ledger: Ledger) -> None:
+    """Say which nodes are not there, and how many pods run on each."""
     for node, n in missing.items():
         ledger.warn(
             f"Node {node}", "", f"is not in the input, though {n} of the pods run on it; add it"

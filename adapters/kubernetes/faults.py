@@ -64,6 +64,14 @@ class Ledger:
         finally:
             self.book = before
 
+    def take(self, book: Book) -> None:
+        """Take over what another book says."""
+        self.book.rejected |= book.rejected
+        self.book.warned |= book.warned
+        for said, name in book.once.items():
+            self.warn_once(name, *said)
+        self.book.counted.update(book.counted)
+
     @property
     def counted(self) -> Counter[str]:
         return self.book.counted

@@ -13,7 +13,7 @@ from .csi_nodes import node_drivers
 from .device_charges import Charges
 from .device_claims import DeviceClaims
 from .drafts import Draft, draft_of, workload_drafts
-from .faults import Ledger
+from .faults import Book, Ledger
 from .membership import DIALECT_OF_API
 from .meta import Thing
 from .nodes import node_of
@@ -46,7 +46,7 @@ def world_of(objects: Objects, options: ReadOptions, ledger: Ledger) -> World:
         priorities=Priorities(objects.of("scheduling.k8s.io", "PriorityClass"), ledger),
         namespaces=declared,
         surroundings=surroundings_of(declared, seen),
-        cards=Cards(nodes, ledger),
+        cards=Cards(nodes, ledger, Book()),
         topologies=topologies_of(objects, options, ledger),
         defaults=defaults_of(objects.of("", "LimitRange"), ledger),
         storage=Storage.of(objects, ledger),

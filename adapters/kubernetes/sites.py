@@ -33,6 +33,10 @@ class Sites:
     ledger: Ledger = field(default_factory=Ledger)
     _bound: dict[str, tuple[Places, str]] = field(default_factory=dict)
 
+    def forget(self) -> None:
+        """Find every volume's place anew, and tell again what is wrong with it."""
+        self._bound.clear()
+
     def of_volume(self, thing: Thing) -> tuple[Places, str]:
         """Return where a volume can be used, and its driver."""
         if thing.name not in self._bound:

@@ -85,7 +85,7 @@ class Storage:
             sites,
             {t.name: t for t in objects.of("storage.k8s.io", "StorageClass")},
             keys,
-            frozenset(t.namespace for t in objects.of("", "ResourceQuota") if _bounds_claims(t)),
+            frozenset(t.namespace for t in objects.of("", "ResourceQuota") if bounds_claims(t)),
             ledger=ledger,
         )
 
@@ -225,7 +225,7 @@ def default_class(classes: Iterable[Thing]) -> Thing | None:
     return max(found, key=lambda t: (t.created_s or 0, t.name), default=None)
 
 
-def _bounds_claims(thing: Thing) -> bool:
+def bounds_claims(thing: Thing) -> bool:
     hard = (thing.body.spec.hard if thing.body.spec else None) or {}
     return any("persistentvolumeclaims" in k or "storage" in k for k in hard)
 

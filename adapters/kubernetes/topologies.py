@@ -51,6 +51,8 @@ class Topologies:
             names = dict(zip(levels, numbers, strict=True))
             self._tiers = Tiers(self._made(own[0]), numbers, names)
         self._used: dict[str, Topology] = {}
+        self.asked = 0
+        """How many requests were resolved or refused."""
 
     @property
     def used(self) -> list[Topology]:
@@ -59,6 +61,7 @@ class Topologies:
 
     def resolve(self, near: Nearness, title: str) -> tuple[TopologyRequest | None, Reason | None]:
         """Return the request in levels of a topology, or why its group must be held."""
+        self.asked += 1
         return self._by_tier(near, title) if near.tiers else self._by_label(near, title)
 
     def _refuse(

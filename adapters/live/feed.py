@@ -17,7 +17,8 @@ import msgspec
 
 from .access import Api, LostError, RefusedError
 from .discovery import Resource, installed
-from .mirror import Kind, Mirror, Name
+from .mirror import Mirror
+from .shelves import Kind, Name
 
 _REQUIRED = frozenset((("", "Pod"), ("", "Node")))
 _DISCOVERY = ("", "")

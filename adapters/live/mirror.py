@@ -5,7 +5,9 @@ long as it is bad.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator
+import gc
+import sys
+from collections.abc import Iterable
 from dataclasses import replace
 
 import msgspec
@@ -13,30 +15,20 @@ import msgspec
 from ...models import PodKey, Snapshot
 from ..files import Document
 from ..kubernetes.door import collector_off, snapshot_of_objects
-from ..kubernetes.faults import Fault, Faults, Ledger
+from ..kubernetes.faults import Ledger
 from ..kubernetes.kinds import readers_for
 from ..kubernetes.meta import Thing, head_of, namespace_of
 from ..kubernetes.options import ReadOptions
-from ..kubernetes.reader import Objects, are_equal, read_thing, title_of
+from ..kubernetes.reader import Objects, are_equal, read_thing
+from .increments import Increments
+from .sharing import Sharing
+from .shelves import POD, Entry, Kind, Name, Shelves, complain
 
-Kind = tuple[str, str]
-"""API group and kind."""
-Name = tuple[str, str]
-"""Namespace and name; the namespace of a cluster-wide object is empty."""
+__all__ = ["SOURCE", "Entry", "Kind", "Mirror", "Name"]
+
 SOURCE = "cluster"
-_POD = ("", "Pod")
-
-
-class Entry(msgspec.Struct, gc=False):
-    """One object: what was read of it, or what is wrong with it."""
-
-    uid: str
-    version: str
-    """resourceVersion."""
-    thing: Thing
-    faults: tuple[Fault, ...] = ()
-    newest_s: int = 0
-    """The newest moment that it tells of."""
+_MANY = 10_000
+"""Objects of which it costs too much to look for cycles among them."""
 
 
 class Mirror:
@@ -44,10 +36,10 @@ class Mirror:
 
     def __init__(self, options: ReadOptions) -> None:
         self.options = replace(options, live=True, now_s=None)
-        self.kinds: dict[Kind, int] = {}
-        """Which kinds have changed, and how often."""
         self._readers = readers_for(options.queues_from)
-        self._entries: dict[Kind, dict[Name, Entry]] = {kind: {} for kind in self._readers}
+        self._shelves = Shelves(self._readers)
+        self._sharing = Sharing()
+        self._increments: Increments | None = None
         self._waiting: list[tuple[frozenset[Kind], asyncio.Future[None]]] = []
 
     @property
@@ -64,42 +56,39 @@ class Mirror:
         meta = head.metadata if head is not None else None
         version = (meta.resource_version if meta is not None else None) or ""
         entry = Entry(thing.uid, version, thing, tuple(faults.found), newest_s)
-        entries, name = self._entries[kind], (thing.namespace, thing.name)
-        old = entries.get(name)
+        name = (sys.intern(thing.namespace), thing.name)
+        old = self._shelves.entries[kind].get(name)
         if old is not None and old.faults == entry.faults and _say_the_same(old.thing, thing):
-            entry.thing = old.thing
-            entries[name] = entry
+            old.version = version
             return False
-        entries[name] = entry
-        self._note(kind)
+        self._sharing.share(thing)
+        self._shelves.put(kind, name, entry)
+        self._tell(kind)
         return True
 
     def remove(self, kind: Kind, namespace: str, name: str) -> bool:
         """Forget an object; say whether it was there."""
-        if self._entries[kind].pop(_place(kind, namespace, name), None) is None:
-            return False
-        self._note(kind)
-        return True
+        return self._drop(kind, _place(kind, namespace, name))
 
     def keep_only(self, kind: Kind, names: Iterable[Name]) -> bool:
         """Forget all objects of a kind but these; say whether there were others."""
-        gone = self._entries[kind].keys() - {_place(kind, *name) for name in names}
-        for namespace, name in gone:
-            self.remove(kind, namespace, name)
+        gone = self._shelves.entries[kind].keys() - {_place(kind, *name) for name in names}
+        for name in gone:
+            self._drop(kind, name)
         return bool(gone)
 
     def names(self, kind: Kind) -> Iterable[Name]:
         """Return the objects of a kind, bad ones included."""
-        return self._entries[kind].keys()
+        return self._shelves.entries[kind].keys()
 
     def entry(self, kind: Kind, namespace: str, name: str) -> Entry | None:
         """Return an object as it was read; None where there is none, or it is bad."""
-        entry = self._entries[kind].get(_place(kind, namespace, name))
+        entry = self._shelves.entries[kind].get(_place(kind, namespace, name))
         return None if entry is None or entry.faults else entry
 
     def entries(self, kind: Kind) -> Iterable[Entry]:
         """Return the objects of a kind as they were read, but for bad ones."""
-        return [e for e in self._entries[kind].values() if not e.faults]
+        return [e for e in self._shelves.entries[kind].values() if not e.faults]
 
     def next_change(self, *kinds: Kind) -> asyncio.Future[None]:
         """Return what is done at the next change of an object of these kinds.
@@ -125,40 +114,58 @@ class Mirror:
         return "" if entry is None else entry.version
 
     def snapshot(self, now_s: int) -> Snapshot:
-        """Return what a reading of all objects gives.
+        """Return what a reading of all objects gives, at a cost that follows what has changed.
 
         The moment is ``now_s``, or the newest in the objects where that is later: the clock of the
         server may be ahead of ours.
         """
         with collector_off():
+            # Kept only once it has come to an end: what broke off is no base for the next.
+            increments, self._increments = self._increments, None
+            anew = increments is None or increments.is_bloated
+            if increments is None or anew:
+                increments = Increments(self._shelves, self.options)
+                self._shelves.touch_all()
+            out = increments.snapshot(self._moment_s(now_s))
+            self._increments = increments
+            if anew and len(self._shelves) > _MANY:
+                gc.freeze()  # all of this lives long: collections need not go through it
+            return out
+
+    def fresh(self, now_s: int) -> Snapshot:
+        """Return the same, read from the beginning; a second opinion that takes its time."""
+        with collector_off():
             objects, ledger = Objects(), Ledger()
-            for entry in self._in_order():
-                if entry.faults:
-                    faults = Faults()
-                    faults.extend(entry.faults)
-                    ledger.reject(title_of(entry.thing), faults)
-                else:
-                    objects.keep(entry.thing)
-                    objects.newest_s = max(objects.newest_s, entry.newest_s)
-            options = replace(self.options, now_s=max(now_s, objects.newest_s))
+            for entries in self._shelves.entries.values():
+                for _, entry in sorted(entries.items()):
+                    if entry.faults:
+                        complain(entry, ledger)
+                    else:
+                        objects.keep(entry.thing)
+            options = replace(self.options, now_s=self._moment_s(now_s))
             return snapshot_of_objects(objects, options, ledger)
 
-    def _pod(self, key: PodKey) -> Entry | None:
-        namespace, _, name = key.partition("/")
-        return self._entries[_POD].get((namespace, name))
+    def _moment_s(self, now_s: int) -> int:
+        self._shelves.settle()
+        return max(now_s, self._shelves.newest_s)
 
-    def _note(self, kind: Kind) -> None:
-        self.kinds[kind] = self.kinds.get(kind, 0) + 1
+    def _drop(self, kind: Kind, name: Name) -> bool:
+        was_there = self._shelves.remove(kind, name)
+        if was_there:
+            self._tell(kind)
+        return was_there
+
+    def _tell(self, kind: Kind) -> None:
+        """Wake those who wait for a change of the kind."""
         if self._waiting:
             for kinds, change in self._waiting:
                 if kind in kinds and not change.done():
                     change.set_result(None)
             self._waiting = [w for w in self._waiting if not w[1].done()]
 
-    def _in_order(self) -> Iterator[Entry]:
-        for entries in self._entries.values():
-            for name in sorted(entries):
-                yield entries[name]
+    def _pod(self, key: PodKey) -> Entry | None:
+        namespace, _, name = key.partition("/")
+        return self._shelves.entries[POD].get((namespace, name))
 
 
 def _place(kind: Kind, namespace: str, name: str) -> Name:

@@ -7,7 +7,8 @@ from typing import Any
 
 from apportion.adapters.kubernetes import ReadOptions
 from apportion.adapters.live.access import RefusedError
-from apportion.adapters.live.mirror import Kind, Mirror
+from apportion.adapters.live.mirror import Mirror
+from apportion.adapters.live.shelves import Kind
 
 Data = dict[str, Any]
 Path = str
