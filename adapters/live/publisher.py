@@ -18,7 +18,7 @@ from .discovery import Resource
 from .events import BURST, PER_S, Event, Teller, bound_events, evicted_events, unready_events
 from .group_status import group_statuses, status_writes
 from .loop import Cycle
-from .pod_conditions import PodConditions
+from .pod_conditions import MOST, PodConditions
 from .queue_status import default_queue, queue_statuses, queue_writes
 from .token_bucket import TokenBucket
 from .verdicts import verdicts_of
@@ -159,6 +159,9 @@ class Publisher:
             if not there:
                 self._conditions.forget(pod)
         await self._all(work.events)
+        if len(work.conditions) >= MOST and self._last is None:
+            self._last = cycle  # the rest of its words
+            self._news.set()
 
     def _work(self, cycle: Cycle) -> _Work:
         snapshot, plan = cycle.snapshot, cycle.plan

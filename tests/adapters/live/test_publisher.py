@@ -11,6 +11,7 @@ from apportion.adapters.live.carry import Carried
 from apportion.adapters.live.discovery import Resource
 from apportion.adapters.live.loop import Cycle
 from apportion.adapters.live.mirror import Mirror
+from apportion.adapters.live.pod_conditions import MOST
 from apportion.adapters.live.publisher import GROUP, QUEUE, Means, Publisher
 from apportion.adapters.live.unready import Unready
 from apportion.models import GroupKey, Plan, PodKey
@@ -183,6 +184,17 @@ def test_a_pod_that_bears_the_reason_is_not_written_to_after_a_restart() -> None
     bench.cycle()
 
     assert bench.sent == [EVENTS]
+
+
+def test_many_conditions_are_written_in_several_goes_of_one_cycle() -> None:
+    bench = Bench(node("n"), *(pod(f"p{i}", LARGE) for i in range(MOST + 1)), served={})
+    bench.cycle()
+    before = bench.publisher.counts.written
+
+    asyncio.run(bench.publisher.once())
+
+    assert before >= MOST
+    assert len({s for s in bench.sent if s.endswith("/status")}) == MOST + 1
 
 
 def test_of_fast_cycles_the_last_is_told_and_all_that_has_happened() -> None:
