@@ -24,7 +24,7 @@ from cluster.looking import wait_placed
 from cluster.manifests import apply_all
 from cluster.objects import definition, gang, node
 from cluster.plane import ControlPlane
-from cluster.scheduler import Schedulers
+from cluster.scheduler import Scheduler, Schedulers
 from cluster.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -250,3 +250,25 @@ def test_the_command_of_the_deployment_schedules_with_the_rights_of_the_manifest
         assert [e for e in one.events() if e.get("level") in ("WARNING", "ERROR")] == []
     finally:
         schedulers.stop()
+
+
+def test_a_right_that_is_missing_is_said(
+    plane: ControlPlane, admin: Client, tmp_path: Path
+) -> None:
+    role = admin.read("ClusterRole.rbac.authorization.k8s.io", "apportion")
+    without = [r for r in role["rules"] if r["apiGroups"] != ["policy"]]
+    admin.patch("ClusterRole.rbac.authorization.k8s.io", "apportion", {"rules": without})
+    access = plane.access_of(NAMESPACE, "apportion")
+    one = Scheduler(tmp_path, access, "--listen=127.0.0.1:0")
+    one.start()
+
+    try:
+        (listening, *_) = one.wait_for("listening")
+        (said, *_) = one.wait_for("some kinds cannot be read")
+        status, why = get(listening["port"], "/readyz")
+    finally:
+        one.kill()
+
+    assert said["why"][0].startswith("poddisruptionbudgets: 403 Forbidden")
+    assert (status, b"poddisruptionbudgets: 403" in why) == (503, True)
+    assert one.events("synced") == []
