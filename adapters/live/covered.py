@@ -6,15 +6,13 @@ from ...models import Budget, Pod
 from ..kubernetes.budgets import budget_of
 from ..kubernetes.faults import Book
 from ..kubernetes.meta import Thing
-from ..kubernetes.owners import OWNER_KINDS
 from .backdrop import Backdrop
 from .books import Books
+from .families import Owner
 from .ordered import Ordered
 from .shelves import Kind, Name
 
 BUDGET: Kind = ("policy", "PodDisruptionBudget")
-Owner = tuple[str, str, str]
-"""Namespace, kind and name."""
 
 
 class _Covered:
@@ -47,14 +45,16 @@ class CoveredPods:
         touched: Mapping[Kind, Iterable[Name]],
         changed: Mapping[str, tuple[Thing, Pod] | None],
         pods: Iterable[tuple[Thing, Pod]],
+        owners: Iterable[Owner],
     ) -> None:
         """Bring the budgets up to date.
 
-        ``changed`` are the pods that have changed, by key, None for those that are gone; ``pods``
-        are all of them, of which new budgets find theirs.
+        ``owners`` are those that may ask for other pods than before. ``changed`` are the pods that
+        have changed, by key, None for those that are gone; ``pods`` are all of them, of which new
+        budgets find theirs.
         """
-        due = {n for namespace, kind, name in self._owners(touched) for n in
-               self._asking(namespace, kind, name)}  # fmt: skip
+        due = {n for owner in owners for n in self._in.get(owner[0], ())
+               if owner in self._budgets[n].owners}  # fmt: skip
         for key, now in changed.items():
             for name in self._in.get(key.partition("/")[0], ()):
                 if self._is_other(self._budgets[name], key, now):
@@ -65,17 +65,6 @@ class CoveredPods:
         for name in (*due, *fresh):
             if name in self._budgets:
                 self._compute(name)
-
-    def _owners(self, touched: Mapping[Kind, Iterable[Name]]) -> set[Owner]:
-        return {
-            (namespace, kind, name)
-            for group, kind in OWNER_KINDS
-            for namespace, name in touched.get((group, kind), ())
-        }
-
-    def _asking(self, namespace: str, kind: str, name: str) -> list[Name]:
-        owner = (namespace, kind, name)
-        return [n for n in self._in.get(namespace, ()) if owner in self._budgets[n].owners]
 
     @staticmethod
     def _is_other(budget: _Covered, key: str, now: tuple[Thing, Pod] | None) -> bool:

@@ -1,8 +1,8 @@
-"""Families: pods, groups and owners that speak of each other are read together, nobody else.
+"""Families: pods and group objects that belong together are read together, and nobody else.
 
-An object says its own name and those of others: tokens. Objects that share a token are of one
-family. When one changes, its family is read again as if it were alone in the cluster; all other
-families stay as they are.
+Each of them says the names of groups that it may have to do with: tokens. Those that share a token
+are of one family. When one of them changes, or an owner that one of them looks up to, its family is
+read again as if it were alone in the cluster; all other families stay as they are.
 """
 
 from collections import Counter
@@ -20,11 +20,14 @@ from ..kubernetes.parts import drafted
 from ..kubernetes.pods import Candidate
 from .backdrop import Backdrop, Causes
 from .books import Books
+from .index import Index
 from .readings import Readings
-from .shelves import Kind, Name
+from .shelves import Entry, Kind, Name
 
 Member = Name | tuple[str, str, str, str]
-"""A pod by its name; any other object by API group, kind, namespace and name."""
+"""A pod by its name; a group object by API group, kind, namespace and name."""
+Owner = tuple[str, str, str]
+"""Namespace, kind and name."""
 GROUP_KINDS: tuple[Kind, ...] = (
     *((api, "PodGroup") for api in DIALECT_OF_API),
     ("scheduling.k8s.io", "Workload"),
@@ -63,8 +66,12 @@ class Families:
         self._number = 0
         self._families: dict[int, Family] = {}
         self._of: dict[Member, Family] = {}
-        self._tokens: dict[Member, tuple[str, ...]] = {}
-        self._with: dict[str, set[Member]] = {}
+        self._tokens = Index[Member, str]()
+        self._looks_up_to = Index[Member, Owner]()
+        self._owners: dict[tuple[Kind, Name], Thing] = {}
+        """The owners as they were."""
+        self.owners: set[Owner] = set()
+        """Owners of which more than the status has changed since the last reading."""
 
     def all(self) -> Iterable[Family]:
         return self._families.values()
@@ -74,24 +81,41 @@ class Families:
     ) -> None:
         """Read the families of pods and objects that have changed, and those concerned."""
         self.went, self.came = [], []
-        members: set[Member] = set(pods)
-        for kind in (*GROUP_KINDS, *OWNER_KINDS):
+        members: set[Member] = {*pods, *self._concerned_by_owners(touched)}
+        for kind in GROUP_KINDS:
             members |= {(*kind, *name) for name in touched.get(kind, ())}
         due: dict[str, None] = {}
         for family in [f for f in self._families.values() if self._is_due(f, causes, new_moment)]:
             due.update(dict.fromkeys(self._dissolve(family)))
         for member in members:
-            due.update(dict.fromkeys(self._tokens.get(member, ())))
+            due.update(dict.fromkeys(self._tokens.of(member)))
             family_of = self._of.get(member)
             if family_of is not None:
                 due.update(dict.fromkeys(self._dissolve(family_of)))
             self._say(member)
-            due.update(dict.fromkeys(self._tokens.get(member, ())))
-        owners = any(touched.get(kind) for kind in OWNER_KINDS)
+            due.update(dict.fromkeys(self._tokens.of(member)))
         seen: set[str] = set()
         for token in due:
             if token not in seen:
-                self._make(self._connected(token, seen, owners))
+                self._make(self._connected(token, seen))
+
+    def _concerned_by_owners(self, touched: dict[Kind, set[Name]]) -> set[Member]:
+        """Return those that look up to owners that have changed."""
+        self.owners = set()
+        out: set[Member] = set()
+        for group, kind in OWNER_KINDS:
+            for namespace, name in touched.get((group, kind), ()):
+                owner, key = (namespace, kind, name), ((group, kind), (namespace, name))
+                old = self._owners.pop(key, None)
+                new = self._backdrop.objects.good(*key)
+                if new is not None:
+                    self._owners[key] = new
+                if old is None or new is None or not _differ_in_status_only(old, new):
+                    self.owners.add(owner)
+                    out |= self._looks_up_to.having(owner)
+                else:  # matters to gangs only, of which some members may have succeeded
+                    out |= self._tokens.having(_gang(owner))
+        return out
 
     def _is_due(self, family: Family, causes: Causes, new_moment: bool) -> bool:
         return (
@@ -109,13 +133,10 @@ class Families:
         self.topologies.subtract(family.topologies)
         for member in family.members:
             del self._of[member]
-        return [t for member in family.members for t in self._tokens.get(member, ())]
+        return [t for member in family.members for t in self._tokens.of(member)]
 
-    def _connected(self, token: str, seen: set[str], owners: bool) -> list[Member]:
-        """Return who shares the token, or a token with any of those, and so on.
-
-        ``owners`` says whether any owner has changed.
-        """
+    def _connected(self, token: str, seen: set[str]) -> list[Member]:
+        """Return who shares the token, or a token with any of those, and so on."""
         found: dict[Member, None] = {}
         todo = [token]
         while todo:
@@ -123,77 +144,63 @@ class Families:
             if token in seen:
                 continue
             seen.add(token)
-            for member in list(self._with.get(token, ())):
+            for member in self._tokens.having(token):
                 if member in found:
                     continue
                 found[member] = None
+                todo += self._tokens.of(member)
                 family = self._of.get(member)
                 if family is not None:
                     todo += self._dissolve(family)
-                if owners:  # whose pod it is may have changed with them
-                    self._say(member)
-                todo += self._tokens.get(member, ())
         return list(found)
 
     # Tokens
 
     def _say(self, member: Member) -> None:
-        """Find the member's tokens anew."""
-        old = self._tokens.get(member, ())
-        new = tuple(dict.fromkeys(self._said(member)))
-        if old == new:
-            return
-        for token in old:
-            there = self._with[token]
-            there.discard(member)
-            if not there:
-                del self._with[token]
-        for token in new:
-            self._with.setdefault(token, set()).add(member)
-        if new:
-            self._tokens[member] = new
-        else:
-            self._tokens.pop(member, None)
-
-    def _said(self, member: Member) -> list[str]:
+        """Find anew which tokens the member has, and to whom it looks up."""
+        tokens: list[str] = []
+        owners: list[Owner] = []
         if len(member) == 2:
             candidate = self._readings.candidate(member)
-            return [] if candidate is None else self._said_by_pod(candidate)
-        group, kind, namespace, name = member
-        entry = self._backdrop.objects.entries[group, kind].get((namespace, name))
-        if entry is None:
-            return []
-        thing = entry.thing
-        if (group, kind) not in _ORDER:
-            return [_owner(namespace, kind, name), *_controller(thing)]
-        out = [_group(namespace, name), *_controller(thing)]
-        if kind == "Workload" and not entry.faults:
-            body: WorkloadBody = thing.body
-            parts = (body.spec.pod_groups if body.spec else None) or ()
-            out += [_group(namespace, workload_group(name, g.name or "")) for g in parts]
-        return out
+            if candidate is not None:
+                tokens, owners = self._said_by_pod(candidate)
+        else:
+            group, kind, namespace, name = member
+            entry = self._backdrop.objects.entries[group, kind].get((namespace, name))
+            if entry is not None:
+                tokens = _said_by_group(entry)
+                owners = self._above(entry.thing)
+        self._tokens.put(member, tokens)
+        self._looks_up_to.put(member, owners)
 
-    def _said_by_pod(self, candidate: Candidate) -> list[str]:
+    def _above(self, thing: Thing) -> list[Owner]:
+        """Return the controller of an object, that one's, and so on, the last perhaps unknown."""
+        chain = (thing, *self._backdrop.owners.chain(thing))
+        return [(t.namespace, t.owner.kind, t.owner.name) for t in chain if t.owner is not None]
+
+    def _said_by_pod(self, candidate: Candidate) -> tuple[list[str], list[Owner]]:
         thing = candidate.thing
-        out: list[str] = []
+        tokens: list[str] = []
         for ref in references(thing):
-            out.append(_group(thing.namespace, ref.name))
+            tokens.append(_group(thing.namespace, ref.name))
             if ref.template:
-                out.append(_group(thing.namespace, ref.template))
+                tokens.append(_group(thing.namespace, ref.template))
         if not candidate.ours:
-            return out
-        if not out:
-            out.append(_group(thing.namespace, thing.name))
+            return tokens, []
+        owners = self._above(thing)
+        if not tokens:
+            tokens.append(_group(thing.namespace, thing.name))
             holder = holder_in(thing, self._backdrop.owners)
             if holder is not None:
-                out.append(_group(thing.namespace, holder.group))
-                out.append(_owner(thing.namespace, holder.kind, holder.name))
-        return out + _controller(thing)
+                owner = (thing.namespace, holder.kind, holder.name)
+                tokens += [_group(thing.namespace, holder.group), _gang(owner)]
+                owners.append(owner)
+        return tokens, owners
 
     # Groups
 
     def _make(self, members: list[Member]) -> None:
-        """Read a family; owners without pods and groups are none."""
+        """Read a family."""
         pods: list[Candidate] = []
         declared: list[tuple[int, Member, Thing]] = []
         for m in members:
@@ -204,7 +211,7 @@ class Families:
                 thing = self._backdrop.objects.good((m[0], m[1]), (m[2], m[3]))
                 if thing is not None:
                     declared.append((order, m, thing))
-        if not pods and not declared:
+        if not members:
             return
         self._number += 1
         family = Family(self._number, members)
@@ -238,14 +245,27 @@ def _used(groups: Iterable[Group]) -> frozenset[str]:
     return frozenset(out)
 
 
+def _said_by_group(entry: Entry) -> list[str]:
+    """Return the groups that an object declares; of a bad one what its name says."""
+    thing = entry.thing
+    out = [_group(thing.namespace, thing.name)]
+    if thing.kind == "Workload" and not entry.faults:
+        body: WorkloadBody = thing.body
+        parts = (body.spec.pod_groups if body.spec else None) or ()
+        names = (workload_group(thing.name, part.name or "") for part in parts)
+        out += [_group(thing.namespace, name) for name in names]
+    return out
+
+
 def _group(namespace: str, name: str) -> str:
     return f"{namespace}/{name}"
 
 
-def _owner(namespace: str, kind: str, name: str) -> str:
-    return f"{namespace}/{kind}/{name}"
+def _gang(owner: Owner) -> str:
+    return "/".join(owner)
 
 
-def _controller(thing: Thing) -> list[str]:
-    owner = thing.owner
-    return [] if owner is None else [_owner(thing.namespace, owner.kind, owner.name)]
+def _differ_in_status_only(a: Thing, b: Thing) -> bool:
+    of_a, of_b = getattr(a.body, "spec", None), getattr(b.body, "spec", None)
+    head = ("uid", "created_s", "labels", "annotations", "owner")
+    return all(getattr(a, x) == getattr(b, x) for x in head) and of_a == of_b

@@ -72,7 +72,7 @@ class Increments:
         self._find_nodes(came)
         news = self._put_pods(changed, went, came)
         self._put_groups()
-        self._budgets.read(touched, news, self._all_pods())
+        self._budgets.read(touched, news, self._all_pods(), self._families.owners)
         backdrop.ledger.book = Book()
         return self._assembled(now_s)
 
