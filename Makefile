@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help plan test control-plane cluster check wheel-check fix generate bench bench-full bench-live soak clean
+.PHONY: help plan test control-plane cluster check wheel-check fix generate bench bench-full bench-live soak soak-live clean
 .DEFAULT_GOAL := help
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make bench   a short round of measurements; bench-full: every instance, five times"
 	@echo "make bench-live    Apportion and kube-scheduler on a real control plane"
 	@echo "make soak    30,000 random clusters against the brute force"
+	@echo "make soak-live     twenty minutes of random work and faults on a real control plane"
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -46,7 +47,10 @@ cluster: $(STAMP)
 	$(CLUSTER).start --nodes $(NODES) --gpus $(GPUS)
 
 soak: $(STAMP)
-	$(BIN)/python -m pytest -n auto -m soak
+	$(BIN)/python -m pytest -n auto -m "soak and not cluster"
+
+soak-live: control-plane
+	$(BIN)/python -m pytest -m "soak and cluster"
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

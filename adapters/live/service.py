@@ -93,7 +93,8 @@ class Service:
 
     def beaten_s(self) -> float:
         """Return when the loop last showed that it is alive: a follower does so by following."""
-        return self.loop.beat_s if self.leads() and self.feed.synced.is_set() else time.monotonic()
+        works = self.leads() and self.feed.synced.is_set() and not self.loop.rests
+        return self.loop.beat_s if works else time.monotonic()
 
     def lacking(self) -> str:
         """Return why the cluster has not been listed yet; empty once it was."""
