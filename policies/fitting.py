@@ -114,6 +114,24 @@ class Field:
         for tracker in self._trackers:
             tracker.add(pod, node, times)
 
+    def add_all(self, pods: Sequence[Pod], node: int) -> None:
+        """Put pods of one spec there."""
+        self.changes += len(pods)
+        self.room[node] = self.room[node] - len(pods) * self.scene.row(pods[0])
+        for tracker in self._trackers:
+            for p in pods:
+                tracker.add(p, node)
+
+    def says_nothing(self, pod: Pod) -> bool:
+        """Say whether no rule but room and filters has a say about the pod now."""
+        mask = self.scene.mask(pod)
+        return all(
+            self._sifting[id(t)].within(pod, mask) is mask
+            if id(t) in self._sifting
+            else t.allows(pod) is None
+            for t in self._trackers
+        )
+
     def copies(self, pod: Pod, most: int) -> int:
         """Return how many copies of a pod without ties fit, at most ``most``."""
         return int(min(most, self.per_node(pod, most).sum()))

@@ -171,14 +171,16 @@ class Draft:
 
     def _account(self, pods: Iterable[Pod], sign: int) -> None:
         for p in pods:
-            if p.group is None:
-                continue
-            g = self.scene.snapshot.group(p.group)
-            row = self.scene.row(p)
-            for q in self.scene.tree.path(g.queue):
-                self.use[q] = self.use[q] + sign * row
-                if not g.preemptable:
-                    self.fixed_use[q] = self.fixed_use[q] + sign * row
+            self._account_row(p, sign * self.scene.row(p))
+
+    def _account_row(self, pod: Pod, row: Matrix) -> None:
+        if pod.group is None:
+            return
+        g = self.scene.snapshot.group(pod.group)
+        for q in self.scene.tree.path(g.queue):
+            self.use[q] = self.use[q] + row
+            if not g.preemptable:
+                self.fixed_use[q] = self.fixed_use[q] + row
 
     def put(self, pod: Pod, node: int) -> None:
         """Start the pod there."""
@@ -198,6 +200,25 @@ class Draft:
         if pod.group in self.herd.at:
             self.growing.add(pod.group)
         self._account([pod], 1)
+
+    def put_run(self, pods: Sequence[Pod], node: int) -> None:
+        """Start pods of one spec there, each the only one of its group, which has freed nothing.
+
+        No queue of theirs is limited, and they come from one queue.
+        """
+        self.changes.append(node)
+        self.field.add_all(pods, node)
+        row = self.scene.row(pods[0])
+        self.pools.add(node, None, -len(pods) * row)
+        for p in pods:
+            assert p.group is not None
+            self._sources[p.key] = [(self.pools, node, False)]
+            self.places[p.key] = node
+            self.started[p.group] = [p]
+            self._restless.add(p.group)
+            if self.fragments is not None:
+                self.fragments.put(p, node)
+        self._account_row(pods[0], len(pods) * row)
 
     def take_back(self, pod: Pod) -> None:
         """Undo :meth:`put`."""
@@ -355,7 +376,7 @@ class Draft:
         while waiting:
             left: list[Pod] = []
             for p in waiting:
-                node = self._spots_of(p).best(p)
+                node = self.spots_of(p).best(p)
                 if node is None:
                     left.append(p)
                     continue
@@ -368,7 +389,7 @@ class Draft:
             waiting = left
         return done
 
-    def _spots_of(self, pod: Pod) -> Spots:
+    def spots_of(self, pod: Pod) -> Spots:
         group = pod.group if self.claims_of.get(pod.group or GroupKey("")) else None
         key = (id(pod.spec), group)
         if key not in self._spots:
@@ -381,7 +402,7 @@ class Draft:
         for p in pods:
             counts[id(p.spec)] = counts.get(id(p.spec), 0) + 1
         samples = {id(p.spec): p for p in pods}
-        return all(self._spots_of(p).hold(counts[k]) for k, p in samples.items())
+        return all(self.spots_of(p).hold(counts[k]) for k, p in samples.items())
 
     def fills_up(self, node: int) -> bool:
         """Say whether the node gets the better, the more is on it."""

@@ -4,12 +4,12 @@ It also finds to which level of the order every item belongs: what is in goes by
 by the weighted share of its branch, as sections 2, 3 and 5 of docs/design/order.md ask.
 """
 
-from bisect import bisect_left
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heappop, heappush
+from itertools import islice
 from operator import is_
 
 from ..models import GroupKey, Pod, QueueName
@@ -24,33 +24,8 @@ from ..policies.standing import standing_of
 from .domain_hunt import hunt
 from .draft import Draft
 from .leveling import first_of, queue_priority
-
-
-@dataclass
-class _Line:
-    """A leaf queue's waiting items in order, and what of it counts as in so far."""
-
-    queue: QueueName
-    waiting: deque[Item]
-    before: list[tuple[tuple[object, ...], tuple[int, ...]]]
-    """Running items that rank somewhere, with their order."""
-    started: list[int]
-    keys: list[tuple[object, ...]] = field(default_factory=list)
-    """Places of the running items in the order, first things first."""
-    sums: list[list[int]] = field(default_factory=list)
-    """What the first so many running items add up to."""
-
-    def sort(self, resources: int) -> None:
-        """Put the running items in their order."""
-        self.before.sort(key=lambda of: of[0])
-        self.keys = [key for key, _ in self.before]
-        self.sums = [[0] * resources]
-        for _, row in self.before:
-            self.sums.append([a + b for a, b in zip(self.sums[-1], row, strict=True)])
-
-    def running_before(self, key: tuple[object, ...]) -> list[int]:
-        """Return what runs and ranks before the key."""
-        return self.sums[bisect_left(self.keys, key)]
+from .lines import Line
+from .runs import Runs, slice_of
 
 
 @dataclass
@@ -74,7 +49,7 @@ class _Greedy:
         self.draft = Draft(scene, score)
         self.result = Ranking(self.draft)
         self.slices = scene.config.tiers.slices
-        self.lines: dict[QueueName, _Line] = {}
+        self.lines: dict[QueueName, Line] = {}
         self._blocked_groups: set[GroupKey] = set()
         self._below: dict[QueueName, list[tuple[QueueName, Mapping[int, int]]]] = {}
         """The leaves below a queue, with their entitlements in whole units."""
@@ -95,6 +70,7 @@ class _Greedy:
         """Hunts that failed; nothing that starts later makes them easier."""
         self._promised = nominated_pods(scene)
         self._surplus: list[tuple[GroupKey, str]] = []
+        self._runs = Runs(self.draft, self.slices)
 
     def run(self) -> Ranking:
         self._open_lines()
@@ -116,9 +92,9 @@ class _Greedy:
             if not leaf or m.key in self.table.lost:
                 continue
             line = self.lines.setdefault(
-                q, _Line(q, deque(), [], [0] * len(self.scene.ledger.resources))
+                q, Line(q, deque(), [], [0] * len(self.scene.ledger.resources))
             )
-            for item in resting_items(self.scene, m):
+            for item in resting_items(self.scene, m) if m.running else ():
                 line.before.append((leaf_key(item), self._size(item)))
         for line in self.lines.values():
             line.sort(len(self.scene.ledger.resources))
@@ -187,9 +163,12 @@ class _Greedy:
                 continue
             if self._fill_if_in(line, item) is None:
                 continue
-            line.waiting.popleft()
             slice_ = key[0]
             assert isinstance(slice_, int)
+            if self._start_run(line, item):
+                self._unsure.add(queue)
+                continue
+            line.waiting.popleft()
             self.result.tier.setdefault((item.group.key, item.kind), (1, slice_))
             self._try(line, item)
             self._unsure.add(queue)
@@ -197,7 +176,7 @@ class _Greedy:
                 self._left = self.draft.departures
                 self._unsure.update(self.lines)
 
-    def _enter(self, line: _Line) -> None:
+    def _enter(self, line: Line) -> None:
         """Let the line's first item compete, if it is in."""
         item = self._head(line)
         if item is None:
@@ -214,15 +193,35 @@ class _Greedy:
         )  # fmt: skip
         heappush(self._heads, (key, line.queue, item))
 
-    def _head(self, line: _Line) -> Item | None:
+    def _head(self, line: Line) -> Item | None:
         while line.waiting and line.waiting[0].group.key in self._blocked_groups:
             line.waiting.popleft()
         return line.waiting[0] if line.waiting else None
 
     def _slice(self, fill: Fraction) -> int:
-        return max(0, min(self.slices - 1, -int(-fill * self.slices // 1) - 1))
+        return slice_of(fill.numerator, fill.denominator, self.slices)
 
-    def _fill_if_in(self, line: _Line, item: Item) -> Fraction | None:
+    def _start_run(self, line: Line, first: Item) -> bool:
+        """Start what waits at the head of the line and is alike, as one; say whether any does.
+
+        The first has been found to be in.
+        """
+        heads = self._heads
+        before = heads[0][0][0] if heads else self.slices
+        assert isinstance(before, int)
+        path = self.scene.tree.path(line.queue)
+        beside = {q: self._in_beside(q, line.queue) for q in path[1:]}
+        slices = self._runs.of(line, beside, before)
+        run = list(islice(line.waiting, len(slices)))
+        done = self._runs.place(run) if run and run[0] is first else 0
+        for item, slice_ in zip(run[:done], slices, strict=False):
+            line.waiting.popleft()
+            self.result.tier.setdefault((item.group.key, item.kind), (1, slice_))
+        size = self._size(first)
+        line.started = [a + done * b for a, b in zip(line.started, size, strict=True)]
+        return done > 0
+
+    def _fill_if_in(self, line: Line, item: Item) -> Fraction | None:
         """Return the item's fill if it is in at every level, counting what runs or has started."""
         path = self.scene.tree.path(line.queue)
         # Of what has started, it depends on the line's own sum and the use of queues above.
@@ -234,7 +233,7 @@ class _Greedy:
         self._fills[line.queue] = (item, now, fill)
         return fill
 
-    def _fill_now(self, line: _Line, item: Item) -> Fraction | None:
+    def _fill_now(self, line: Line, item: Item) -> Fraction | None:
         size = self._size(item)
         asked = [r for r in self._columns if size[r]]
         running = line.running_before(leaf_key(item))
@@ -335,7 +334,7 @@ class _Greedy:
 
     # Trying
 
-    def _try(self, line: _Line, item: Item) -> bool:
+    def _try(self, line: Line, item: Item) -> bool:
         if self._offer(item.group.key, item.pods):
             row = self._size(item)
             line.started = [a + b for a, b in zip(line.started, row, strict=True)]
