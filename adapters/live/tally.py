@@ -110,7 +110,7 @@ def _ancestry(snapshot: Snapshot) -> dict[QueueName, tuple[QueueName, ...]]:
     for q in snapshot.queues:
         path: list[QueueName] = []
         at: QueueName | None = q.name
-        while at in by_name and at not in path:
+        while at is not None and at in by_name and at not in path:
             path.append(at)
             at = by_name[at].parent
         out[q.name] = tuple(path)

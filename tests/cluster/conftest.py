@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from apportion.adapters.crds import definition
+from cluster import audit
 from cluster.access import Access
 from cluster.between import Proxy
 from cluster.binaries import binaries
@@ -53,7 +54,8 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     missing = binaries().missing()
     if missing:
         pytest.skip(f"no {' and no '.join(missing)} here: see `make control-plane`")
-    plane = ControlPlane(tmp_path_factory.mktemp("plane"))
+    folder = tmp_path_factory.mktemp("plane")
+    plane = ControlPlane(folder, flags={"kube-apiserver": audit.flags(folder)})
     others = [name for name in USUAL if not binaries().missing((name,))]
     plane.start(*others)
     yield plane
