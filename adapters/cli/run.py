@@ -73,6 +73,16 @@ def run(
             "--listen", metavar="HOST:PORT", help="Serve /healthz, /readyz, /metrics and /debug."
         ),
     ] = None,
+    reservation_image: Annotated[
+        str | None,
+        typer.Option(
+            "--reservation-image", metavar="IMAGE", help="Share GPUs by pods that reserve them."
+        ),
+    ] = None,
+    reservation_namespace: Annotated[
+        str,
+        typer.Option("--reservation-namespace", metavar="NAME", help="Where these pods are made."),
+    ] = "kai-resource-reservation",
     log_format: Annotated[
         str, typer.Option("--log-format", metavar="text|json", help="One line for each event.")
     ] = "text",
@@ -94,6 +104,7 @@ def run(
     from ..live.loop import Pace
     from ..live.service import Options, identity, run_until_signalled, serve
     from ..live.settings import SettingsFile
+    from ..live.steps import Options as Reservations
 
     logs.set_up(_format(log_format))
     changes = picked.changes
@@ -115,6 +126,7 @@ def run(
         LeaseName(lease_namespace, lease_name, identity()) if leader_elect else None,
         Pace(period_s=_seconds(period)),
         _address(listen) if listen is not None else None,
+        Reservations(reservation_image or "", reservation_namespace),
     )
     run_until_signalled(lambda stop: serve(options, settings, stop))
     return 0

@@ -26,9 +26,11 @@ _VOLCANO, _HAMI = "volcano.sh/node-vgpu-register", "hami.io/node-nvidia-register
 _UNHEALTHY = "volcano.sh/gpu-unhealthy-ids"
 _CARD_MEMORY, _CARDS = "volcano.sh/gpu-memory", "volcano.sh/gpu-number"
 _ALLOCATED = ("volcano.sh/vgpu-ids-new", "hami.io/vgpu-devices-allocated")
-_GROUP, _GROUPS = "runai-gpu-group", "runai-gpu-group/"
-_RESERVED_INDEX = "run.ai/reserve_for_gpu_index"
-_RESERVATIONS = "kai-resource-reservation"
+GROUP, GROUPS = "runai-gpu-group", "runai-gpu-group/"
+RESERVED_INDEX = "run.ai/reserve_for_gpu_index"
+DEVICE_INDEX = "apportion.dev/device-index"
+"""On a reservation pod that we made: which of the node's devices a plan takes it for."""
+RESERVATIONS = "kai-resource-reservation"
 
 
 class Described(NamedTuple):
@@ -89,8 +91,11 @@ class Cards:
         return min((m for m in known if m), default=0)
 
     def nodes(self, asked: bool) -> list[Node]:
-        """Return the nodes, with their devices where somebody asks for shares of some."""
-        if not asked:
+        """Return the nodes, with their devices where somebody asks for shares of some.
+
+        What HAMi's plug-in offers as whole devices are its shares: its register counts always.
+        """
+        if not asked and not any(_HAMI in t.annotations for t, _ in self._nodes):
             return [n for _, n in self._nodes]
         out = []
         for _, n in self._nodes:
@@ -140,28 +145,21 @@ class Cards:
         it asks for nothing itself.
         """
         pods = list(candidates)
+        there: dict[str, list[Thing]] = {}
         members: set[tuple[str, str]] = set()
-        fixed: dict[tuple[str, str], int] = {}
         for c in pods:
             node = c.body.node_name
             if not node or c.finished or node not in self.by_node:
                 continue
-            for g in groups_of(c.thing):
-                if c.spec.share is not None:
-                    members.add((node, g))
-                elif is_reservation(c.thing):
-                    index = c.thing.annotations.get(_RESERVED_INDEX, "")
-                    if index.isdigit() and int(index) < len(self.by_node[node].devices):
-                        fixed[node, g] = int(index)
-        self._group_index = dict(fixed)
-        for node, g in sorted(members - fixed.keys()):
-            there = {i for (n, _), i in self._group_index.items() if n == node}
-            there |= {
-                i for c in pods if c.body.node_name == node for i in _indexes(c.thing.annotations)
-            }
-            free = [i for i in range(len(self.by_node[node].devices)) if i not in there]
-            if free:
-                self._group_index[node, g] = free[0]
+            if c.spec.share is not None or is_reservation(c.thing) or _indexes(c.thing.annotations):
+                there.setdefault(node, []).append(c.thing)
+            if c.spec.share is not None:
+                members.update((node, g) for g in groups_of(c.thing))
+        self._group_index = {
+            (node, g): i
+            for node, things in there.items()
+            for g, i in group_indexes(things, len(self.by_node[node].devices)).items()
+        }
         for c in pods:
             reserved = {(c.body.node_name, g) for g in groups_of(c.thing)}
             if is_reservation(c.thing) and reserved & members and GPU in c.spec.requests:
@@ -197,17 +195,42 @@ class Cards:
         return ()
 
 
+def group_indexes(things: Iterable[Thing], devices: int) -> dict[str, int]:
+    """Return which of a node's devices each of KAI's groups shares.
+
+    A group has the number that we have planned for it, else the one that its reservation pod tells,
+    else one that is free.
+    """
+    things = list(things)
+    out: dict[str, int] = {}
+    for key in (DEVICE_INDEX, RESERVED_INDEX):
+        for t in filter(is_reservation, things):
+            index = t.annotations.get(key, "")
+            if index.isdigit() and int(index) < devices and int(index) not in out.values():
+                for g in groups_of(t):
+                    out.setdefault(g, int(index))
+    members = {g for t in things if not is_reservation(t) for g in groups_of(t)}
+    there = {i for t in things for i in _indexes(t.annotations)}
+    for g in sorted(members - out.keys()):
+        free = [i for i in range(devices) if i not in there and i not in out.values()]
+        if free:
+            out[g] = free[0]
+    return out
+
+
 def groups_of(thing: Thing) -> Iterator[str]:
     """Yield KAI's names of the devices that a pod shares."""
     for key, value in thing.labels.items():
-        if key == _GROUP and value:
+        if key == GROUP and value:
             yield value
-        elif key.startswith(_GROUPS):
-            yield key.removeprefix(_GROUPS)
+        elif key.startswith(GROUPS):
+            yield key.removeprefix(GROUPS)
 
 
 def is_reservation(thing: Thing) -> bool:
-    return thing.namespace == _RESERVATIONS or _RESERVED_INDEX in thing.annotations
+    """Say whether the pod stands for the device that a group shares."""
+    notes = thing.annotations
+    return thing.namespace == RESERVATIONS or RESERVED_INDEX in notes or DEVICE_INDEX in notes
 
 
 def names_devices(thing: Thing) -> bool:

@@ -18,11 +18,12 @@ from .lease import Lease, LeaseName
 from .logs import event
 from .loop import Cycle, Loop, Pace
 from .metrics import Metrics
-from .mirror import Kind, Mirror
+from .mirror import Mirror
 from .publisher import Publisher
 from .reviews import Reviews
 from .settings import SettingsFile
-from .steps import steps_for
+from .steps import Options as ReservationOptions
+from .steps import Reservations, Sweeper, steps_for
 from .telling import count_cycle, log_cycle, summary
 from .web import SILENCE_S, Web
 
@@ -44,6 +45,7 @@ class Options:
     pace: Pace = field(default_factory=Pace)
     listen: tuple[str, int] | None = None
     """Host and port of the pages for health and metrics; None: there are none."""
+    reservations: ReservationOptions = field(default_factory=ReservationOptions)
 
 
 async def serve(options: Options, settings: SettingsFile, stop: asyncio.Event) -> None:
@@ -69,10 +71,15 @@ class Service:
         )
         self.metrics = Metrics()
         self.told_s = 0.0
+        reservations = Reservations(access, self.mirror, options.reservations)
+        self.sweeper = Sweeper(
+            reservations,
+            lambda: self.leads() and self.feed.synced.is_set() and not options.dry_run,
+        )
         self.loop = Loop(
             access, self.mirror, self.feed, settings.current,
             leads=self.leads, dry_run=options.dry_run, pace=options.pace, listeners=(self._tell,),
-            steps=steps_for(access, self.mirror, self.feed.resources),
+            steps=steps_for(access, self.mirror, self.feed.resources, reservations),
         )  # fmt: skip
 
         self.publisher = (
@@ -87,20 +94,13 @@ class Service:
         if options.listen is not None:
             host, port = options.listen
             self.web = Web(
-                self.metrics, Reviews(access).may_read, self.beaten_s, self.lacking,
+                self.metrics, Reviews(access).may_read, self.beaten_s, self.feed.synced.is_set,
                 host, port, silence_s=SILENCE_S + 3 * settings.config.budget_ms / 1000,
             )  # fmt: skip
 
     def beaten_s(self) -> float:
         """Return when the loop last showed that it is alive: a follower does so by following."""
-        works = self.leads() and self.feed.synced.is_set() and not self.loop.rests
-        return self.loop.beat_s if works else time.monotonic()
-
-    def lacking(self) -> str:
-        """Return why the cluster has not been listed yet; empty once it was."""
-        if self.feed.synced.is_set():
-            return ""
-        return next(iter(self.feed.troubles.values()), "the cluster is being listed")
+        return self.loop.beat_s if self.leads() and self.feed.synced.is_set() else time.monotonic()
 
     def note(self) -> str:
         """Return what the last cycle did, in short, for the Lease."""
@@ -118,6 +118,7 @@ class Service:
         background.append(self._task(self._watch_parts(), stop))
         if self.lease is not None:
             background.append(self._task(self.lease.run(), stop))
+        background.append(self._task(self.sweeper.run(), stop))
         if self.publisher is not None:
             background.append(self._task(self.publisher.run(), stop))
         try:
@@ -174,25 +175,13 @@ class Service:
 
     async def _watch_parts(self) -> None:
         """Keep what is shown of lease and watches up to date."""
-        relists, unread = 0, frozenset[Kind]()
+        relists = 0
         while True:
-            unread = self._tell_unread(unread)
             self.metrics.leading(self.leads())
             for _ in range(self.feed.relists - relists):
                 self.metrics.watch_restarted("all")
             relists = self.feed.relists
             await asyncio.sleep(LOOK_S)
-
-    def _tell_unread(self, before: frozenset[Kind]) -> frozenset[Kind]:
-        """Say which kinds cannot be read, when they have become others; return them."""
-        troubles = dict(self.feed.troubles)
-        now = frozenset(troubles)
-        self.metrics.unread(len(now))
-        if new := [why for kind, why in troubles.items() if kind not in before]:
-            event("some kinds cannot be read", logging.WARNING, number=len(now), why=new[:3])
-        elif before and not now:
-            event("all kinds are read again")
-        return now
 
 
 async def _first(*events: asyncio.Event) -> None:

@@ -112,6 +112,38 @@ def test_a_register_says_what_devices_there_are(written: str) -> None:
     assert (made.allocatable[GPU], made.allocatable["nvidia.com/gpumem"]) == (1000, 16_384_000)
 
 
+def test_whole_devices_are_those_of_hamis_register_where_nobody_shares_too() -> None:
+    written = "GPU-a,10,16384,100,NVIDIA-T4,0,true:GPU-b,10,16384,100,NVIDIA-T4,0,true:"
+    world = snapshot(card(gpus=20, annotations={REGISTER: written}), pod("p", {GPU: 1}))
+
+    assert world.nodes[0].allocatable[GPU] == 2000
+    assert [d.uuid for d in world.nodes[0].devices] == ["GPU-a", "GPU-b"]
+
+
+def test_a_device_that_we_reserved_has_the_number_that_was_planned() -> None:
+    def reserved(name: str, group: str, **notes: str) -> Any:
+        return pod(
+            name, {GPU: 1}, namespace="kai-resource-reservation", nodeName="n",
+            labels={"runai-gpu-group": group}, scheduler="nobody",
+            annotations={k.replace("__", "/"): v for k, v in notes.items()},
+        )  # fmt: skip
+
+    ours, uuid = "apportion.dev/device-index", "run.ai/reserve_for_gpu_index"
+    shares = [
+        pod(g, nodeName="n", labels={"runai-gpu-group": g}, annotations={"gpu-fraction": "0.5"})
+        for g in "abc"
+    ]
+    world = snapshot(
+        card(gpus=4), *shares,
+        reserved("x", "a", **{ours: "2", uuid: "GPU-1234"}),
+        reserved("y", "b", **{ours: "1", uuid: "3"}),
+        reserved("z", "c", **{uuid: "1"}),
+    )  # fmt: skip
+
+    assert [one(world, g).devices for g in "abc"] == [(2,), (1,), (0,)]
+    assert all(GPU not in one(world, r).spec.requests for r in "xyz")
+
+
 def test_a_register_that_cannot_be_read_is_warned_of() -> None:
     asks = {GPU: 1, "nvidia.com/gpumem": 1000}
     world = snapshot(card(annotations={REGISTER: "[{}"}), pod("p", asks))

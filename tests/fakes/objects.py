@@ -104,7 +104,7 @@ class FakeObjects:
             raise error
         made = self._done(asked, content_type)
         for told in self.controllers:
-            told(whole_path(path), made)
+            told(path_of(made), made)
         return json.dumps(made).encode()
 
     def _done(self, asked: Asked, content_type: str) -> Data:

@@ -47,6 +47,24 @@ def pod_path(pod: Pod) -> str:
     return f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
 
 
+async def mark(
+    api: Api, pod: Pod, notes: Mapping[str, str | None], labels: Mapping[str, str | None]
+) -> None:
+    """Give the pod annotations and labels; None takes one away. Raises as send does."""
+    meta = {"uid": pod.uid, "annotations": dict(notes), "labels": dict(labels)}
+    await send(api, "PATCH", pod_path(pod), {"metadata": meta})
+
+
+async def unbound(api: Api, b: ToBind) -> Data | None:
+    """Return the pod as it is now; None where it is gone or has a node, or nobody answers."""
+    try:
+        pod = await read(api, pod_path(b.pod))
+    except (RefusedError, LostError, msgspec.DecodeError):
+        return None
+    same = pod["metadata"].get("uid") == b.pod.uid
+    return pod if same and not pod.get("spec", {}).get("nodeName") else None
+
+
 async def is_free(api: Api, b: ToBind) -> bool:
     """Say whether nothing that was done for the pod is in use: it waits, or it is gone.
 

@@ -1,0 +1,153 @@
+"""Shares as the device plug-ins of HAMi and Volcano are told of them: annotations of the pod.
+
+Sources: the schedulers and device plug-ins of HAMi 2 and Volcano 1.12 to 1.15.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ....models import Device
+from ....models.devices import GPU
+from ....models.quantity import parse
+from ...kubernetes.body_pod import ContainerBody, PodSpecBody
+from ..prepare import NotReadyError
+
+_VENDOR = "NVIDIA"
+ALLOCATING = "allocating"
+HAMI_NODE, HAMI_PHASE = "hami.io/vgpu-node", "hami.io/bind-phase"
+_LONGEST_LABEL = 63
+
+HAMI = (
+    HAMI_NODE, "hami.io/vgpu-time", "hami.io/bind-time", HAMI_PHASE,
+    "hami.io/vgpu-devices-to-allocate", "hami.io/vgpu-devices-allocated",
+)  # fmt: skip
+VOLCANO = (
+    "volcano.sh/vgpu-node", "volcano.sh/vgpu-time", "volcano.sh/bind-time",
+    "volcano.sh/bind-phase", "volcano.sh/devices-to-allocate", "volcano.sh/vgpu-ids-new",
+)  # fmt: skip
+GPUSHARE = ("volcano.sh/gpu-index", "volcano.sh/predicate-time")
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The resources by which a container asks for a share."""
+
+    number: str
+    memory: str
+    percent: str
+    cores: str
+
+
+_OF_HAMI = _Words(GPU, "nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores")
+_OF_VOLCANO = _Words(*(f"volcano.sh/vgpu-{x}" for x in ("number", "memory", "memory-percentage",
+                                                          "cores")))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """What one container asks for on each of so many devices."""
+
+    number: int
+    mib: int
+    percent: int
+    """0: it says nothing of it."""
+    cores: int
+
+
+def hami_notes(
+    spec: PodSpecBody, devices: Sequence[Device], node: str, now_s: int
+) -> dict[str, str]:
+    """Return what HAMi's plug-in reads: init containers first, each ended by a semicolon.
+
+    Raises
+    ------
+    NotReadyError
+        If the containers ask for other devices than the pod is given.
+    """
+    # Init containers have ended when the others begin: devices serve twice.
+    before = [_ask(c, _OF_HAMI) for c in spec.init_containers or ()]
+    asks = [_ask(c, _OF_HAMI) for c in spec.containers or ()]
+    _check(asks, devices)
+    given = [*(devices[: a.number] for a in before), *_dealt(asks, devices)]
+    told = "".join(
+        f"{_encoded(a, those, mib_first=True)};"
+        for a, those in zip([*before, *asks], given, strict=True)
+    )
+    return dict(zip(HAMI, (node, str(now_s), str(now_s), ALLOCATING, told, told), strict=True))
+
+
+def hami_labels(node: str) -> dict[str, str]:
+    """Return the label by which HAMi's monitor finds the pod."""
+    return {HAMI_NODE: node} if len(node) <= _LONGEST_LABEL else {}
+
+
+def volcano_notes(
+    spec: PodSpecBody, devices: Sequence[Device], node: str, now_s: int
+) -> dict[str, str]:
+    """Return what Volcano's plug-in reads: containers divided by semicolons.
+
+    ``now_s`` says which pod comes first on a node. Raises as :func:`hami_notes` does.
+    """
+    asks = [_ask(c, _OF_VOLCANO, memory_alone=True) for c in spec.containers or ()]
+    _check(asks, devices)
+    given = _dealt(asks, devices)
+    told = ";".join(
+        _encoded(a, those, mib_first=False) for a, those in zip(asks, given, strict=True)
+    )
+    return dict(zip(VOLCANO, (node, str(now_s), str(now_s), ALLOCATING, told, told), strict=True))
+
+
+def gpushare_notes(indexes: Iterable[int], now_ns: int) -> dict[str, str]:
+    """Return what the gpushare plug-in reads; ``now_ns`` says which pod comes first."""
+    return dict(zip(GPUSHARE, (",".join(map(str, indexes)), str(now_ns)), strict=True))
+
+
+def _ask(container: ContainerBody, words: _Words, memory_alone: bool = False) -> _Ask:
+    limits = (container.resources.limits if container.resources else None) or {}
+    requests = (container.resources.requests if container.resources else None) or {}
+
+    def amount(resource: str) -> int:
+        found = limits.get(resource)
+        found = requests.get(resource) if found is None else found
+        return -(-parse(found, resource) // 1000) if found is not None else 0
+
+    number, mib = amount(words.number), amount(words.memory)
+    if memory_alone and not number and mib:
+        number = 1
+    percent = amount(words.percent)
+    if not mib and not percent:
+        percent = 100
+    return _Ask(number, mib, min(percent, 100), amount(words.cores))
+
+
+def _check(asks: Sequence[_Ask], devices: Sequence[Device]) -> None:
+    number = sum(a.number for a in asks)
+    if number != len(devices):
+        said = f"its containers ask for {number} devices, and the plan has {len(devices)}"
+        raise NotReadyError(f"{said}; ask for each by number in every container that needs it")
+
+
+def _dealt(asks: Iterable[_Ask], devices: Sequence[Device]) -> list[Sequence[Device]]:
+    """Deal the devices out, container by container."""
+    out: list[Sequence[Device]] = []
+    at = 0
+    for a in asks:
+        out.append(devices[at : at + a.number])
+        at += a.number
+    return out
+
+
+def _encoded(ask: _Ask, devices: Iterable[Device], mib_first: bool) -> str:
+    """Return one container's devices: ``uuid,type,MiB,cores:`` each."""
+    return "".join(f"{d.uuid},{_VENDOR},{_mib(ask, d, mib_first)},{ask.cores}:" for d in devices)
+
+
+def _mib(ask: _Ask, device: Device, mib_first: bool) -> int:
+    """Return the memory on a device; of both ways to ask, HAMi takes MiB and Volcano percent."""
+    by_percent = ask.percent and not (mib_first and ask.mib)
+    return device.memory_mib * ask.percent // 100 if by_percent else ask.mib
+
+
+def nothing(keys: Iterable[str]) -> Mapping[str, None]:
+    """Return a change that takes annotations away."""
+    return dict.fromkeys(keys)
