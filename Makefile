@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help plan test control-plane cluster check wheel-check fix generate bench bench-full soak clean
+.PHONY: help plan test control-plane cluster check wheel-check fix generate bench bench-full bench-live soak soak-live clean
 .DEFAULT_GOAL := help
 
 help:
@@ -17,7 +17,9 @@ help:
 	@echo "make fix     format and repair what can be repaired"
 	@echo "make generate   write the manifests' parts that follow from the program"
 	@echo "make bench   a short round of measurements; bench-full: every instance, five times"
+	@echo "make bench-live    Apportion and kube-scheduler on a real control plane"
 	@echo "make soak    30,000 random clusters against the brute force"
+	@echo "make soak-live     twenty minutes of random work and faults on a real control plane"
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -45,7 +47,10 @@ cluster: $(STAMP)
 	$(CLUSTER).start --nodes $(NODES) --gpus $(GPUS)
 
 soak: $(STAMP)
-	$(BIN)/python -m pytest -n auto -m soak
+	$(BIN)/python -m pytest -n auto -m "soak and not cluster"
+
+soak-live: control-plane
+	$(BIN)/python -m pytest -m "soak and cluster"
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -76,6 +81,18 @@ bench: $(STAMP)
 
 bench-full: $(STAMP)
 	$(BIN)/python -m benchmarks.run --out build/bench-full
+
+# Each of these has a control plane of its own; in all an hour or so.
+LIVE := PYTHONPATH=tests $(BIN)/python -m benchmarks.live
+LIVE_OUT := build/bench-live.jsonl
+bench-live: control-plane
+	mkdir -p build
+	for nodes in 500 5000; do \
+	  $(LIVE) burst --nodes $$nodes --pods 10000 --out $(LIVE_OUT) && \
+	  $(LIVE) burst --nodes $$nodes --pods 10000 --gang 10 --schedulers apportion --out $(LIVE_OUT) || exit 1; \
+	done
+	$(LIVE) stream --pods 6000 --out $(LIVE_OUT)
+	$(LIVE) spread --gang 500 --schedulers apportion --out $(LIVE_OUT)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

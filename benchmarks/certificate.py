@@ -1,7 +1,8 @@
 """The certificate: how near bounds without a search are, what they take, and that none is wrong.
 
-A bound is wrong where it is below the greedy plan's value, or where another legal plan that is as
-good in the tiers before surpasses it: the greedy plan without evictions, or what the search finds.
+A bound is wrong where the greedy plan surpasses it, or another legal plan that is as good in the
+tiers before: the greedy plan without evictions, or what the search finds. So it is of work and of
+what evictions cost.
 """
 
 import random
@@ -12,11 +13,13 @@ from dataclasses import dataclass
 from apportion.models import Config, Snapshot
 from apportion.policies.eviction_cost import ByPriority
 from apportion.policies.fairness import Work
+from apportion.policies.goals import EVICTION_COSTS
 from apportion.policies.levels import TIERS, Levels, Tier
 from apportion.policies.outcome import Outcome
 from apportion.policies.registry import rules_for
 from apportion.policies.scene import Scene
 from apportion.solver.bounding.bounds import Reached, work_bounds
+from apportion.solver.bounding.prices import price_bounds
 from apportion.solver.certificate import counted
 from apportion.solver.entry import outcome_of, plan, settle_greedy
 from apportion.solver.greedy import rank_and_place
@@ -40,6 +43,8 @@ class Certified:
     outcome: Outcome
     counted: Mapping[Tier, int]
     bounds: Mapping[Tier, int]
+    costs: Mapping[str, int]
+    """What evictions cost at least."""
     seconds: float
     """Processor time."""
 
@@ -51,6 +56,10 @@ class Certified:
 
 def work_of(outcome: Outcome) -> dict[Tier, int]:
     return {t: Work(t).measure(outcome) for t in TIERS}
+
+
+def costs_of(outcome: Outcome) -> dict[str, int]:
+    return {e.name: e.measure(outcome) for e in EVICTION_COSTS}
 
 
 def certified(snapshot: Snapshot) -> Certified:
@@ -69,7 +78,9 @@ def certified(snapshot: Snapshot) -> Certified:
         scene, levels, Reached(reached, ByPriority().measure(outcome)), wanting
     ):
         bounds[tier] = min(bounds[tier], bound)
-    return Certified(scene, levels, outcome, most, bounds, time.process_time() - started)
+    costs = costs_of(outcome)
+    least = dict(price_bounds(scene, levels, reached, costs)) if any(costs.values()) else {}
+    return Certified(scene, levels, outcome, most, bounds, least, time.process_time() - started)
 
 
 def beaten(of: Certified) -> Iterator[str]:
@@ -78,14 +89,29 @@ def beaten(of: Certified) -> Iterator[str]:
     for t in TIERS:
         if of.bounds[t] < reached[t]:
             yield f"{t}: the greedy plan has {reached[t]}, the bound is {of.bounds[t]}"
+    own = costs_of(of.outcome)
+    for cost, least in of.costs.items():
+        if own[cost] < least:
+            yield f"{cost}: the greedy plan has {own[cost]}, the bound is {least}"
     for name, outcome in _others(of):
         work = work_of(outcome)
+        yield from _cheaper(of, name, outcome)
         if ByPriority().measure(outcome) > victims:
             continue
         for n, t in enumerate(TIERS):
             as_good = all(work[x] >= reached[x] for x in TIERS[:n])
             if as_good and work[t] > of.bounds[t]:
                 yield f"{t}: {name} has {work[t]}, the bound is {of.bounds[t]}"
+
+
+def _cheaper(of: Certified, name: str, outcome: Outcome) -> Iterator[str]:
+    """Say which bounds of costs a plan that is as good in what comes before is below."""
+    work, reached, own = work_of(outcome), work_of(of.outcome), costs_of(of.outcome)
+    as_good = all(work[t] >= reached[t] for t in TIERS)
+    for cost, value in costs_of(outcome).items():
+        if as_good and value < of.costs.get(cost, 0):
+            yield f"{cost}: {name} has {value}, the bound is {of.costs[cost]}"
+        as_good = as_good and value <= own[cost]
 
 
 def _others(of: Certified) -> Iterator[tuple[str, Outcome]]:

@@ -89,6 +89,8 @@ OVERVIEW = Dashboard(
               "ops"),
         Panel("Nodes", "Those that take pods, and those that are cordoned or not ready.",
               {"take pods: {{takes_pods}}": largest("apportion_cluster_nodes", "takes_pods")}),
+        Panel("Kinds that cannot be read", "The log says which and why.",
+              {"": "max(apportion_kinds_unread)"}),
         Panel("Versions", "Of the scheduler and its solver.",
               {"{{version}}, OR-Tools {{solver}}":
                "count by (version, solver) (apportion_build_info)"}),

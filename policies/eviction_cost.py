@@ -108,6 +108,10 @@ class Returning:
 
 def priority_weights(scene: Scene) -> Mapping[int, int]:
     """Return what a victim counts by its priority: more than all of lower priority together."""
+    return scene.once("priority weights", _weights_by_priority)
+
+
+def _weights_by_priority(scene: Scene) -> Mapping[int, int]:
     count: dict[int, int] = {}
     for m in scene.roster.values():
         if m.running:

@@ -1,23 +1,38 @@
-"""The certificate: what no plan can surpass in the tiers of work, known without a search.
+"""The certificate: what no plan can surpass in work and costs of evictions, without a search.
 
 Nothing of it rests on a heuristic: counting takes all that waits and could be put on some node.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ..models import GroupKey
-from ..policies.eviction_cost import ByPriority, victims_of
+from ..policies.eviction_cost import ByPriority
 from ..policies.fairness import Work, missing_of, weights_of
 from ..policies.goals import EVICTION_COSTS
 from ..policies.levels import TIERS, Level, Levels, Tier
 from ..policies.outcome import Outcome
 from ..policies.scene import Scene
 from .bounding.bounds import Reached, work_bounds
+from .bounding.prices import price_bounds
 from .rows import TierResult
 
 
 def certified(outcome: Outcome, tiers: Sequence[TierResult]) -> list[TierResult]:
     """Return the tiers of an outcome with the better of two bounds: what is known, and ours."""
+    work = _work_bounded(outcome, tiers)
+    least = _costs_bounded(outcome, tiers)
+    out: list[TierResult] = []
+    for t in tiers:
+        known = t.bound
+        if isinstance(t.goal, Work):
+            known = work[t.goal.name]
+        elif t.goal.name in least:
+            known = max(least[t.goal.name], known if known is not None else 0)
+        out.append(TierResult(t.goal, t.value, known))
+    return out
+
+
+def _work_bounded(outcome: Outcome, tiers: Sequence[TierResult]) -> Mapping[Tier, int]:
     scene, levels = outcome.scene, outcome.levels
     assert levels is not None
     best: dict[Tier, int] = {}
@@ -30,16 +45,19 @@ def certified(outcome: Outcome, tiers: Sequence[TierResult]) -> list[TierResult]
     reached = Reached(work, ByPriority().measure(outcome))
     for tier, bound in work_bounds(scene, levels, reached, wanting):
         best[tier] = min(best[tier], bound)
-    idle = not victims_of(outcome)
-    out: list[TierResult] = []
-    for t in tiers:
-        known = t.bound
-        if isinstance(t.goal, Work):
-            known = best[t.goal.name]
-        elif idle and any(t.goal is e for e in EVICTION_COSTS):
-            known = 0
-        out.append(TierResult(t.goal, t.value, known))
-    return out
+    return best
+
+
+def _costs_bounded(outcome: Outcome, tiers: Sequence[TierResult]) -> Mapping[str, int]:
+    """Return the least that each cost of evictions can be: 0, and more where it is open."""
+    costs = {t.goal.name: t.value for t in tiers if any(t.goal is e for e in EVICTION_COSTS)}
+    least = dict.fromkeys(costs, 0)
+    known = {t.goal.name: t.bound for t in tiers}
+    if all(known[name] == value or value == 0 for name, value in costs.items()):
+        return least
+    assert outcome.levels is not None
+    work: dict[Tier, int] = {t.goal.name: t.value for t in tiers if isinstance(t.goal, Work)}
+    return least | dict(price_bounds(outcome.scene, outcome.levels, work, costs))
 
 
 def nothing_starts(outcome: Outcome) -> bool:

@@ -141,6 +141,7 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
         )  # fmt: skip
     ordered = put_in_order(outcome, clock)
     tiers = tier_results(goals, ordered.outcome, outcome, board, stages, found)
+    tiers = certified(ordered.outcome, tiers)
     row = _row(found, compiled, config, ordered)
     return Answer(decision_of(ordered.outcome), tiers, row)
 

@@ -6,7 +6,7 @@ spared. The checker judges every result; the solver improves on it.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from operator import ge
+from operator import add, ge
 from types import MappingProxyType
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..models import GroupKey, Pod, PodKey
 from ..policies.api import Constraint
 from ..policies.budgets import covering_of
 from ..policies.cost import age_s, lost_work
+from ..policies.eviction_cost import priority_weights
 from ..policies.ledger import Matrix
 from ..policies.outcome import Outcome
 from .draft import Draft
@@ -23,6 +24,7 @@ from .herd import Herd
 from .market import Cost, Market
 from .prey import Prey, Preys, prey_of
 
+NOTHING: Cost = (0,) * 5
 LARGE = 600
 """Of more pods than these a hunt is not judged by the whole plan."""
 
@@ -43,6 +45,7 @@ class Hunt:
         """What is left of a group, by how much is evicted so far."""
         self._placed: list[Pod] = []
         self._covering = covering_of(draft.scene)
+        self._weights = priority_weights(draft.scene)
         self._lost = self._covering.count(draft.scene.pods[k] for k in draft.evicted)
         """How many evictions each budget bears already."""
         self._is_large = len(draft.scene.snapshot.pods) > LARGE
@@ -79,12 +82,12 @@ class Hunt:
     # Costs
 
     def _cost(self, prey: Prey, pod: Pod) -> Cost:
-        scene = self._draft.scene
+        """Return what counts of the pods that leave with this one, first things first."""
+        scene, wave = self._draft.scene, self._wave(prey, pod)
         breaks = len(self._taken.get(prey.group, ())) >= prey.single
         return (
-            int(prey.inside), prey.priority,
-            len(self._wave(prey, pod)), int(breaks), lost_work(scene, pod),
-            age_s(scene, pod),
+            prey.inside * len(wave), self._weights[prey.priority] * len(wave), int(breaks),
+            sum(lost_work(scene, p) for p in wave), sum(age_s(scene, p) for p in wave),
         )  # fmt: skip
 
     def _wave(self, prey: Prey, pod: Pod) -> tuple[Pod, ...]:
@@ -205,7 +208,7 @@ class Hunt:
         asked = np.flatnonzero(row)
         need = [int(v) for v in row[asked]]
         free = [int(v) for v in draft.open_room_on(self._group, node)[asked]]
-        total: Cost = (0,) * 6
+        total: Cost = NOTHING
         leaving: set[PodKey] = set()
         lost: Counter[int] = Counter()
         for cost, prey, p in self._open(node):
@@ -222,10 +225,7 @@ class Hunt:
                 if self._herd.node_of.get(q.key) == node:
                     back = draft.scene.row(q)[asked]
                     free = [a + int(b) for a, b in zip(free, back, strict=True)]
-            total = (
-                max(total[0], cost[0]), max(total[1], cost[1]) if leaving else cost[1],
-                total[2] + cost[2], *(a + b for a, b in zip(total[3:], cost[3:], strict=True)),
-            )  # fmt: skip
+            total = tuple(map(add, total, cost))
         # Room is no obstacle perhaps, but a port or a repelling pod is: clearing will tell.
         return total if all(map(ge, free, need)) else None
 
@@ -303,14 +303,14 @@ class Hunt:
         return not any(True for rule in rules for _ in rule.check(outcome))
 
     def total(self) -> Cost:
-        """Return what the victims cost: the dearest priority, how many pods, how much work."""
+        """Return what the victims cost."""
         scene = self._draft.scene
-        taken = [(self._prey(g), p) for g, pods in self._taken.items() for p in pods]
+        taken = [(self._prey(g), pods) for g, pods in self._taken.items()]
         return (
-            max((int(prey.inside) for prey, _ in taken), default=0),
-            max((prey.priority for prey, _ in taken), default=-(1 << 31)),
-            len(taken),
-            sum(lost_work(scene, p) for _, p in taken),
+            sum(prey.inside * len(pods) for prey, pods in taken),
+            sum(self._weights[prey.priority] * len(pods) for prey, pods in taken),
+            sum(len(pods) > prey.single for prey, pods in taken),
+            sum(lost_work(scene, p) for _, pods in taken for p in pods),
         )
 
     def undo(self) -> None:

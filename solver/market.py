@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import GroupKey, Pod
+from ..policies.eviction_cost import priority_weights
 from .draft import Draft
 from .prey import Preys
 
@@ -109,12 +110,12 @@ class Market:
         last = hits[at]
         """Of each node that can be cleared, the last pod that has to leave."""
         single = preys.single[runner] > 0
-        wave = within(np.where(single, 1, preys.herd.running[runner]))
+        of = priority_weights(draft.scene)
+        weights = np.array([of[p] for p in preys.herd.priority.tolist()], dtype=np.float64)
+        each = np.where(single, 1, preys.herd.running[runner])
         breaks, lost, age = (within(v) for v in (~single + 0, pods.lost[chosen], pods.age[chosen]))
+        inside, dear = within(each * preys.inside[runner]), within(each * weights[runner])
         order = np.lexsort(
-            (
-                node[last], age[last], lost[last], breaks[last], wave[last],
-                preys.herd.priority[runner[last]], preys.inside[runner[last]],
-            )
-        )  # fmt: skip
+            (node[last], age[last], lost[last], breaks[last], dear[last], inside[last])
+        )
         return [int(i) for i in node[last][order]]

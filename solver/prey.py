@@ -29,6 +29,7 @@ class Prey:
     whole: bool
     priority: int
     inside: bool
+    """It comes back by right, as far as can be seen."""
 
 
 class Preys:
@@ -75,7 +76,7 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> Preys | None:
     size = len(herd.runners)
     single = np.zeros(size, dtype=np.int64)
     takes = np.zeros(size, dtype=np.bool_)
-    own = inside = np.zeros(size, dtype=np.bool_)
+    own = np.zeros(size, dtype=np.bool_)
     asks, row = asks_of(scene, scene.roster[group]), draft.ask(pods)
     ways = _Ways(draft, g.queue, asks, row)
     alike: dict[tuple[tuple[Measure, QueueName], ...], list[int]] = {}
@@ -87,7 +88,6 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> Preys | None:
         if own.any():
             single = np.where(own, surplus, single)
             takes |= own & whole
-            inside = own & ~draft.standings.outside(queue)
     for branches, queues in alike.items():
         if not branches:
             continue
@@ -100,8 +100,23 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> Preys | None:
             single[mine] = np.maximum(single[mine], singles)
             goes = np.where(herd.has_minimum[mine], first, elastic >= herd.running[mine])
             takes[mine] |= whole[mine] & goes
+    inside = np.zeros(size, dtype=np.bool_)
+    chosen = takes | (single > 0)
+    for k, queue in enumerate(herd.queues):
+        mine = herd.of_queue[k][chosen[herd.of_queue[k]]]
+        if len(mine) and not _all_return(draft, queue, row):
+            inside[mine] = ~draft.standings.outside(queue)[mine]
     found = Preys(herd, single, takes, own, inside)
     return found if found else None
+
+
+def _all_return(draft: Draft, queue: QueueName, row: Matrix) -> bool:
+    """Say whether whatever goes comes back by right, if the queue gives all that is asked for.
+
+    What remains then leaves room in the entitlement, whoever it is.
+    """
+    use, most = draft.use[queue], draft.table.floors["entitlement"][queue]
+    return all(use[r] - row[r] <= most[r] for r in draft.table.columns if row[r])
 
 
 class _Ways:

@@ -74,6 +74,7 @@ class SolverProcess:
         self._bytes = bytearray()
         self._model: Linear | None = None
         self.failure = ""
+        """Why the first of the processes since the last answer was given up."""
 
     def start(self) -> None:
         """Start the process, without waiting until it is ready."""
@@ -148,7 +149,7 @@ class SolverProcess:
         best: tuple[int, ...] | None = None
         try:
             if not self._is_ready(deadline):
-                return self._gone("the solver process did not start in time", best)
+                return self._gone("did not start in time", best)
             if self._model is not model:
                 self._write({"op": "model", "model": model})
                 self._model = model
@@ -167,15 +168,16 @@ class SolverProcess:
             while True:
                 message = self._read(hard)
                 if message is None:
-                    return self._gone("the solver process was killed past its limit", best)
+                    return self._gone("was killed past its limit", best)
                 reply = reply_of(message, model)
                 best = best if reply.values is None else reply.values
                 if reply.status != "STEP":
                     break
         except (BrokenPipeError, EOFError, OSError) as e:
-            return self._gone(f"the solver process died: {e}", best)
+            return self._gone(f"died: {e}", best)
         except (ValueError, TypeError, pickle.UnpicklingError) as e:
-            return self._gone(f"the solver process talks nonsense: {e}", best)
+            return self._gone(f"talks nonsense: {e}", best)
+        self.failure = ""
         # Where something was fixed, nothing is known of the model as it is.
         return Reply(reply.status, best, None if fixed else reply.bound, reply.detail)
 
@@ -202,9 +204,13 @@ class SolverProcess:
         return Relaxed(message["value"], tuple(message["values"]), tuple(message["reduced"]))
 
     def _gone(self, why: str, best: tuple[int, ...] | None) -> Reply:
+        """End the process; what the first one suffered from is told with what the next did."""
         self.kill()
-        self.failure = why
-        return Reply("KILLED", best, None, why)
+        said = f"the solver process {why}"
+        if self.failure:
+            return Reply("KILLED", best, None, f"{self.failure}; the next one {why}")
+        self.failure = said
+        return Reply("KILLED", best, None, said)
 
     def _write(self, message: object) -> None:
         assert self._process is not None

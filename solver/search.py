@@ -126,6 +126,8 @@ class _Search:
         self._best = reply.values
         if reply.status in ("INFEASIBLE", "INVALID"):
             self._detail = f"the greedy plan is {reply.status} to the solver"
+        elif reply.status == "KILLED":
+            self._detail = reply.detail
 
     def _is_settled(self, chunk: Sequence[Stage]) -> bool:
         assert self._best is not None
@@ -162,7 +164,8 @@ class _Search:
             self._best = reply.values
         if reply.status in ("INFEASIBLE", "INVALID", "KILLED"):
             # A known solution makes "infeasible" the solver's fault, never the plan's.
-            self._detail = reply.detail or f"the solver answered {reply.status}"
+            why = reply.detail or f"the solver answered {reply.status}"
+            self._detail = why if reply.status == "KILLED" else self._detail or why
             return reply if reply.values is not None else None
         return reply
 

@@ -38,7 +38,7 @@ def test_metrics_that_a_page_names_are_served(page: str) -> None:
 
 
 def test_reasons_of_the_runbook_are_names_that_reasons_have() -> None:
-    table = RUNBOOK.partition("| the reason begins with |")[2].partition("\n\n")[0]
+    table = RUNBOOK.partition("| a reason on that page begins with |")[2].partition("\n\n")[0]
     named = {
         name
         for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)

@@ -145,6 +145,8 @@ class Loop:
         self.last: Cycle | None = None
         self.beat_s = self._means.now_s()
         """When the loop last showed that it is alive."""
+        self.rests = False
+        """Whether there is nothing to do; then it shows nothing either."""
         self._solver: SolverProcess | None = None
         self._thread = ThreadPoolExecutor(1, "plan")
         self._seen_changes = -1
@@ -277,9 +279,12 @@ class Loop:
     async def _until_woken(self, stop: asyncio.Event, timeout_s: float) -> None:
         woken = (stop, self._news.changed, self._carrier.ended)
         waits = [asyncio.ensure_future(e.wait()) for e in woken]
+        self.rests = True
         try:
             await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            self.rests = False
+            self.beat_s = self._means.now_s()
             for w in waits:
                 w.cancel()
                 with suppress(asyncio.CancelledError):

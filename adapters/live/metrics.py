@@ -86,6 +86,9 @@ class Metrics:
             "apportion_watch_restarts", "Watches that had to begin anew with a list.",
             ("resource",), registry=r,
         )  # fmt: skip
+        self._unread = Gauge(
+            "apportion_kinds_unread", "Kinds that cannot be listed or watched now.", registry=r
+        )
         self._leader = Gauge("apportion_leader", "1: this replica schedules.", registry=r)
         self._configuration = Gauge(
             "apportion_configuration_accepted", "0: the newest settings are bad, and not used.",
@@ -176,6 +179,10 @@ class Metrics:
     def watch_restarted(self, resource: str) -> None:
         """Count a watch that begins anew; the resource by its plural and group, as in a path."""
         self._restarts.labels(resource).inc()
+
+    def unread(self, kinds: int) -> None:
+        """Say how many kinds cannot be listed or watched now."""
+        self._unread.set(kinds)
 
     def leading(self, is_leader: bool) -> None:
         """Say whether this replica schedules."""

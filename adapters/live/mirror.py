@@ -20,6 +20,7 @@ from ..kubernetes.kinds import readers_for
 from ..kubernetes.meta import Thing, head_of, namespace_of
 from ..kubernetes.options import ReadOptions
 from ..kubernetes.reader import Objects, are_equal, read_thing
+from .hearsay import is_hearsay
 from .increments import Increments
 from .sharing import Sharing
 from .shelves import POD, Entry, Kind, Name, Shelves, complain
@@ -48,7 +49,7 @@ class Mirror:
         return self._readers.keys()
 
     def put(self, kind: Kind, raw: msgspec.Raw | bytes) -> bool:
-        """Keep an object as its JSON says; say whether anything that is read has changed."""
+        """Keep an object as its JSON says; say whether anything has changed that a plan may see."""
         document = Document(SOURCE, 0, raw=msgspec.Raw(raw))
         head = head_of(document)
         thing, faults, newest_s = read_thing(document, *kind, self._readers[kind], head)
@@ -64,7 +65,9 @@ class Mirror:
         self._sharing.share(thing)
         self._shelves.put(kind, name, entry)
         self._tell(kind)
-        return True
+        if old is None or old.faults or entry.faults:
+            return True
+        return not is_hearsay(old.thing, thing)
 
     def remove(self, kind: Kind, namespace: str, name: str) -> bool:
         """Forget an object; say whether it was there."""

@@ -5,8 +5,9 @@ happened in the others is told all the same.
 """
 
 import asyncio
+import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,8 +18,9 @@ from .access import Api, LostError, RefusedError, write
 from .discovery import Resource
 from .events import BURST, PER_S, Event, Teller, bound_events, evicted_events, unready_events
 from .group_status import group_statuses, status_writes
+from .logs import event
 from .loop import Cycle
-from .pod_conditions import PodConditions
+from .pod_conditions import MOST, PodConditions
 from .queue_status import default_queue, queue_statuses, queue_writes
 from .token_bucket import TokenBucket
 from .verdicts import verdicts_of
@@ -29,8 +31,13 @@ QUEUE = ("scheduling.volcano.sh", "Queue")
 POD = ("", "Pod")
 AT_ONCE = 16
 """Requests in flight; binds have the rest of what the server takes."""
+RETRY_S = 1.0
+"""After the server was busy or did not answer, what it did not take is sent again."""
+COMPLAIN_S = 60.0
+"""What is refused is logged this often at most."""
 MOST_EVENTS = 1000
 """Of what has happened and is not told yet; of more, the oldest are dropped."""
+_NOT_FOUND = 404
 Kind = tuple[str, str]
 
 
@@ -53,10 +60,11 @@ class World(Protocol):
 
 @dataclass(slots=True)
 class Means:
-    """Clocks, which tests bring their own of."""
+    """Time, which tests bring their own of."""
 
     wall_s: Callable[[], float] = time.time
     now_s: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
 @dataclass(slots=True)
@@ -114,6 +122,9 @@ class Publisher:
         self._last: Cycle | None = None
         self._news = asyncio.Event()
         self._gate = asyncio.Semaphore(AT_ONCE)
+        self._again = False
+        """Whether something of the cycle may be taken if it is sent again."""
+        self._complaints = TokenBucket(1 / COMPLAIN_S, 1, self._means.now_s)
 
     def note(self, cycle: Cycle) -> None:
         """Take a cycle to tell of."""
@@ -153,12 +164,18 @@ class Publisher:
         if cycle is None or not self._may_write():
             return
         work = self._work(cycle)
+        self._again = False
         await self._all(work.statuses)
         arrived = await asyncio.gather(*(self._send(w) for _, w in work.conditions))
         for (pod, _), there in zip(work.conditions, arrived, strict=True):
             if not there:
                 self._conditions.forget(pod)
         await self._all(work.events)
+        if self._again:
+            await self._means.sleep(RETRY_S)
+        if (self._again or len(work.conditions) >= MOST) and self._last is None:
+            self._last = cycle  # the rest of its words
+            self._news.set()
 
     def _work(self, cycle: Cycle) -> _Work:
         snapshot, plan = cycle.snapshot, cycle.plan
@@ -198,15 +215,27 @@ class Publisher:
         await asyncio.gather(*(self._send(w) for w in writes))
 
     async def _send(self, one: Write) -> bool:
-        """Send a request; say whether it has arrived. What has not is asked for again later."""
+        """Send a request; say whether there is no more to be done about it."""
         async with self._gate:
             if not self._may_write():
                 return False
             try:
                 await write(self._api, one)
-            except (RefusedError, LostError) as e:
-                self.counts.failed += 1
-                self.counts.last_failure = f"{one.about}: {e}"
+            except RefusedError as e:
+                if e.status == _NOT_FOUND:
+                    return True  # gone in the meantime: nobody is there to be told
+                self._again = self._again or e.is_for_now
+                self._failed(one, e)
+                return False
+            except LostError as e:
+                self._again = True
+                self._failed(one, e)
                 return False
         self.counts.written += 1
         return True
+
+    def _failed(self, one: Write, error: Exception) -> None:
+        self.counts.failed += 1
+        self.counts.last_failure = f"{one.about}: {error}"
+        if self._complaints.take():
+            event("not written", logging.WARNING, what=one.about, why=str(error))

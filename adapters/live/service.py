@@ -18,7 +18,7 @@ from .lease import Lease, LeaseName
 from .logs import event
 from .loop import Cycle, Loop, Pace
 from .metrics import Metrics
-from .mirror import Mirror
+from .mirror import Kind, Mirror
 from .publisher import Publisher
 from .reviews import Reviews
 from .settings import SettingsFile
@@ -94,13 +94,20 @@ class Service:
         if options.listen is not None:
             host, port = options.listen
             self.web = Web(
-                self.metrics, Reviews(access).may_read, self.beaten_s, self.feed.synced.is_set,
+                self.metrics, Reviews(access).may_read, self.beaten_s, self.lacking,
                 host, port, silence_s=SILENCE_S + 3 * settings.config.budget_ms / 1000,
             )  # fmt: skip
 
     def beaten_s(self) -> float:
         """Return when the loop last showed that it is alive: a follower does so by following."""
-        return self.loop.beat_s if self.leads() and self.feed.synced.is_set() else time.monotonic()
+        works = self.leads() and self.feed.synced.is_set() and not self.loop.rests
+        return self.loop.beat_s if works else time.monotonic()
+
+    def lacking(self) -> str:
+        """Return why the cluster has not been listed yet; empty once it was."""
+        if self.feed.synced.is_set():
+            return ""
+        return next(iter(self.feed.troubles.values()), "the cluster is being listed")
 
     def note(self) -> str:
         """Return what the last cycle did, in short, for the Lease."""
@@ -175,13 +182,25 @@ class Service:
 
     async def _watch_parts(self) -> None:
         """Keep what is shown of lease and watches up to date."""
-        relists = 0
+        relists, unread = 0, frozenset[Kind]()
         while True:
+            unread = self._tell_unread(unread)
             self.metrics.leading(self.leads())
             for _ in range(self.feed.relists - relists):
                 self.metrics.watch_restarted("all")
             relists = self.feed.relists
             await asyncio.sleep(LOOK_S)
+
+    def _tell_unread(self, before: frozenset[Kind]) -> frozenset[Kind]:
+        """Say which kinds cannot be read, when they have become others; return them."""
+        troubles = dict(self.feed.troubles)
+        now = frozenset(troubles)
+        self.metrics.unread(len(now))
+        if new := [why for kind, why in troubles.items() if kind not in before]:
+            event("some kinds cannot be read", logging.WARNING, number=len(now), why=new[:3])
+        elif before and not now:
+            event("all kinds are read again")
+        return now
 
 
 async def _first(*events: asyncio.Event) -> None:

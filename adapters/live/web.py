@@ -38,8 +38,8 @@ class Web:
     ----------
     beaten_s
         When the loop last showed that it is alive, on ``clock``.
-    is_ready
-        Whether everything was listed once.
+    lacking
+        Why not everything was listed once; empty when it was.
     host, port
         Where to listen; port 0 is any free one, then in :attr:`port`.
     silence_s
@@ -53,7 +53,7 @@ class Web:
         metrics: Metrics,
         may_read: MayRead,
         beaten_s: Callable[[], float],
-        is_ready: Callable[[], bool],
+        lacking: Callable[[], str],
         host: str = "127.0.0.1",
         port: int = 0,
         *,
@@ -62,7 +62,7 @@ class Web:
     ) -> None:
         self.host, self.port = host, port
         self._metrics, self._may_read = metrics, may_read
-        self._beaten_s, self._is_ready = beaten_s, is_ready
+        self._beaten_s, self._lacking = beaten_s, lacking
         self._silence_s, self._clock = silence_s, clock
         self._last: tuple[Snapshot, Plan] | None = None
         self._one_at_a_time = asyncio.Lock()
@@ -114,9 +114,8 @@ class Web:
         return _text(200, "ok")
 
     async def _readyz(self, _: web.Request) -> web.Response:
-        if not self._is_ready():
-            return _text(503, "the cluster has not been listed once yet")
-        return _text(200, "ok")
+        said = self._lacking()
+        return _text(503, said) if said else _text(200, "ok")
 
     async def _serve_metrics(self, _: web.Request) -> web.Response:
         # In a thread: the gauges take one pass over all pods.

@@ -24,16 +24,24 @@ WHOLE = 1e-6
 class Branching:
     """Bounds a goal where the columns named are integers."""
 
-    def __init__(self, program: Program, goal: Real, integers: Index) -> None:
+    def __init__(
+        self, program: Program, goal: Real, integers: Index, solver: Solver | None = None
+    ) -> None:
         self._program, self._goal, self._integers = program, goal, integers
-        self._solver = Solver(program, goal)
+        self._solver = solver if solver is not None else Solver(program, goal)
         self._limit_s = LIMIT_S
         self._most = float(np.maximum(goal, 0.0) @ program.upper)
 
-    def run(self, reached: float, until: float, nodes: int = NODES) -> float:
-        """Return a bound of the goal; not below what is known to be reached."""
+    def run(
+        self, reached: float, until: float, nodes: int = NODES, upper: Real | None = None
+    ) -> float:
+        """Return a bound of the goal; not below what is known to be reached.
+
+        ``upper``: bounds of the columns, where they are others than the program's.
+        """
         self._limit_s = LIMIT_S if isfinite(until) else NEVER_S
-        lower, upper = np.zeros(self._program.columns), self._program.upper
+        lower = np.zeros(self._program.columns)
+        upper = self._program.upper if upper is None else upper
         open_: list[tuple[float, int, Real, Real, Real | None]] = []
         first = self._bound(lower, upper, self._most)
         heapq.heappush(open_, (-first[0], 0, lower, upper, first[1]))

@@ -12,7 +12,7 @@ from ...policies.fairness import missing_of
 from ...policies.standing import Measure, StandingTable
 from .beyond import Beyond, Spot
 from .claims import Claims
-from .parts import Parts
+from .parts import Parts, Placing
 from .program import Index, Real
 from .queues import staying_use
 
@@ -23,11 +23,13 @@ class Ground:
     def __init__(
         self,
         parts: Parts,
+        placing: Placing,
         table: StandingTable,
         beyond: Mapping[Spot, Beyond],
         claims: Claims,
     ) -> None:
-        self.parts, self.table, self.beyond, self.claims = parts, table, beyond, claims
+        self.parts, self.placing = parts, placing
+        self.table, self.beyond, self.claims = table, beyond, claims
         self.program = parts.program
         self._known: dict[tuple[int, Measure, QueueName], bool] = {}
         self._firsts: dict[int, list[int]] = {}

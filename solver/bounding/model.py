@@ -15,16 +15,21 @@ from .beyond import beyond_of
 from .claims import claims_of
 from .ground import Ground
 from .nodes import classes_of, idle_devices, room_without
-from .parts import Parts
+from .parts import Parts, Placing
 from .program import Index, Program, Real
 from .queues import tell_queues
 from .rights import tell_rights
 from .victims import Candidate, candidates, victims_of
 from .work import starts_of
 
+NO_NODES: Index = np.zeros(0, dtype=np.int64)
 
-def model_of(scene: Scene, levels: Levels) -> Ground:
-    """Build the program over all that could start, could be a victim, and could take either."""
+
+def model_of(scene: Scene, levels: Levels, apart: bool = False) -> Ground:
+    """Build the program over all that could start, could be a victim, and could take either.
+
+    ``apart``: nodes with victims are told apart.
+    """
     program = Program()
     starts = starts_of(scene, levels, program)
     table = standing_of(scene)
@@ -39,7 +44,8 @@ def model_of(scene: Scene, levels: Levels) -> Ground:
     places = np.array(victims.places, dtype=np.int64).reshape(-1, 2)
     if len(places):
         np.add.at(freed, places[:, 1], np.array(victims.rows)[places[:, 0]])
-    classes = classes_of(starts.shapes, room, freed, idle.on_node)
+    alone = np.unique(places[:, 1]) if apart else NO_NODES
+    classes = classes_of(starts.shapes, room, freed, idle.on_node, alone)
     widest = np.max([s.row for s in starts.shapes], axis=0, initial=1)
     unit = np.exp2(np.ceil(np.log2(np.maximum(widest.astype(np.float64), 1.0))))
     rows = _scaled([s.row for s in starts.shapes], unit)
@@ -47,9 +53,9 @@ def model_of(scene: Scene, levels: Levels) -> Ground:
     lost = _most(scene, groups)
     evicted = program.add_columns(list(victims.kinds.values()))
     parts = Parts(scene, program, starts, victims, classes, unit, rows, held, evicted, lost)
-    taken = _tell_nodes(parts)
+    placing, taken = _tell_nodes(parts)
     tell_queues(parts)
-    ground = Ground(parts, table, beyond, claims)
+    ground = Ground(parts, placing, table, beyond, claims)
     tell_rights(ground, taken)
     return ground
 
@@ -75,8 +81,8 @@ def _scaled(rows: Sequence["np.ndarray[tuple[int, ...], np.dtype[np.int64]]"], u
     return np.array(rows, dtype=np.float64).reshape(-1, len(unit)) / unit
 
 
-def _tell_nodes(parts: Parts) -> dict[int, Index]:
-    """Tell what fits; return by lead the columns of freed room that is taken in each class."""
+def _tell_nodes(parts: Parts) -> tuple[Placing, dict[int, Index]]:
+    """Tell what fits; return where what is put, and by lead what is taken of freed room."""
     program, starts, classes = parts.program, parts.starts, parts.classes
     s, c = np.nonzero(classes.fits)
     placed = program.add_columns(classes.fits[s, c])
@@ -108,7 +114,7 @@ def _tell_nodes(parts: Parts) -> dict[int, Index]:
         most = program.add_rows(np.zeros(classes.size))
         program.put(most, taken[r], 1.0)
         program.put(most[k], left, -parts.held[v, r])
-    return taken
+    return Placing(s, c, placed, v, k, left), taken
 
 
 def _by_class(parts: Parts) -> tuple[Index, Index, Real]:

@@ -107,8 +107,9 @@ def classes_of(
     room: "NDArray[np.int64]",
     freed: "NDArray[np.int64]",
     idle: Index,
+    alone: Index,
 ) -> Classes:
-    """Merge nodes; ``freed`` is what evictable work holds on each."""
+    """Merge nodes, but those ``alone``; ``freed`` is what evictable work holds on each."""
     wide = room + freed
     fits = np.zeros((len(shapes), len(room)), dtype=np.int64)
     for s, shape in enumerate(shapes):
@@ -119,10 +120,13 @@ def classes_of(
     used = np.asarray(fits.any(axis=0), dtype=np.bool_)
     takes = np.packbits(fits > 0, axis=0).T
     counts = np.minimum(idle, 255).astype(np.uint8)
-    numbers, size = _numbered(np.column_stack([takes, counts]), used)
-    alike = size <= MOST_CLASSES
+    own = np.zeros(len(room), dtype=np.int64)
+    own[alone] = alone + 1
+    single = own.view(np.uint8).reshape(len(room), -1)
+    numbers, size = _numbered(np.column_stack([takes, counts, single]), used)
+    alike = size <= MOST_CLASSES + len(alone)
     if not alike:
-        numbers, size = _numbered(takes, used)
+        numbers, size = _numbered(np.column_stack([takes, single]), used)
     out_fits = np.zeros((len(shapes), size), dtype=np.int64)
     out_room = np.zeros((size, room.shape[1]))
     whole = np.zeros(size)

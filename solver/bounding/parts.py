@@ -34,3 +34,16 @@ class Parts:
     def leads(self) -> list[int]:
         """Columns by which it is told whose room is taken."""
         return sorted({s.lead for s in self.starts.shapes})
+
+
+@dataclass(frozen=True)
+class Placing:
+    """What stands where, and what leaves where: arrays of shape, class and column."""
+
+    shape: Index
+    place: Index
+    placed: Index
+    victim: Index
+    """Victims' shape."""
+    at: Index
+    left: Index

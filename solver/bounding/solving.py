@@ -19,6 +19,9 @@ from pybind11_abseil.status import StatusNotOk
 
 from .program import Program, Real
 
+PATIENCE = 5
+"""How many times as long a solve may take by the clock, on a busy machine."""
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -41,12 +44,16 @@ class Solver:
     def maximize(self, goal: Real, lower: Real, upper: Real, limit_s: float) -> Solution | None:
         """Return the best point found; None where there is none in time, or none at all.
 
+        The limit is GLOP's own count of work, which is about processor time; the clock only ends
+        what takes far longer.
+
         GLOP gives up on some programs for numerical trouble; then there is none, either.
         """
         size = _size(goal)
         self._tell(goal / size, lower, upper)
         asked = parameters_pb2.SolveParametersProto()
-        asked.time_limit.FromTimedelta(timedelta(seconds=limit_s))
+        asked.glop.max_deterministic_time = limit_s
+        asked.time_limit.FromTimedelta(timedelta(seconds=PATIENCE * limit_s))
         try:
             result = self._solver.solve(
                 asked,

@@ -35,6 +35,31 @@ class Kind:
     beyond: frozenset[Spot]
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """A group that may lose pods."""
+
+    members: Members
+    able: Sequence[Pod]
+    most: int
+    """How many of them at most."""
+    samples: Sequence[Pod]
+    """One pod of each spec among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A group that somebody could have a right to: its pods by shape and node, and their kinds."""
+
+    of: Candidate
+    shapes: Sequence[int]
+    """Of each pod that may go."""
+    nodes: Sequence[int]
+    """Of each pod that may go; −1: none that is known."""
+    kinds: Mapping[int, Sequence[Kind]]
+    """By shape."""
+
+
 @dataclass
 class Victims:
     """Victims by kind, their shapes, and how many of a shape stand in each class of nodes."""
@@ -46,30 +71,24 @@ class Victims:
     kinds: Counter[Kind] = field(default_factory=Counter)
     places: list[tuple[int, int]] = field(default_factory=list)
     """Shape and node of every pod."""
+    taken: list[Taken] = field(default_factory=list)
+    """The groups that somebody could have a right to."""
 
     def add(
         self, queue: QueueName, priority: int, shape: int, n: int, beyond: Mapping[Spot, int]
-    ) -> None:
+    ) -> list[Kind]:
         """Count pods of one group: the first so many are beyond here, fewer of them there."""
         if not beyond:
-            self.kinds[Kind(queue, priority, shape, NOWHERE)] += n
-            return
+            kind = Kind(queue, priority, shape, NOWHERE)
+            self.kinds[kind] += n
+            return [kind]
+        out: list[Kind] = []
         edges = sorted({0, n, *(min(n, k) for k in beyond.values())})
         for low, high in pairwise(edges):
             spots = frozenset(s for s, k in beyond.items() if k >= high)
-            self.kinds[Kind(queue, priority, shape, spots)] += high - low
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A group that may lose pods."""
-
-    members: Members
-    able: Sequence[Pod]
-    most: int
-    """How many of them at most."""
-    samples: Sequence[Pod]
-    """One pod of each spec among them."""
+            out.append(Kind(queue, priority, shape, spots))
+            self.kinds[out[-1]] += high - low
+        return out
 
 
 def candidates(scene: Scene) -> list[Candidate]:
@@ -130,19 +149,17 @@ def victims_of(
         grown = any(claims.grown.get(s, m.group.priority) > m.group.priority for s in spots)
         if not (is_own or beyond_at or grown):
             continue
-        counts: Counter[int] = Counter()
         if len(c.samples) == 1 and c.samples[0].spec.share is None:
-            shape = shape_of(c.samples[0])
-            counts[shape] = len(c.able)
-            out.places += [(shape, index[p.node]) for p in c.able if p.node in index]
+            mine = [shape_of(c.samples[0])] * len(c.able)
         else:
-            for p in c.able:
-                shape = shape_of(p)
-                counts[shape] += 1
-                if p.node in index:
-                    out.places.append((shape, index[p.node]))
-        for shape, n in counts.items():
-            out.add(queue, priority, shape, min(n, most), beyond_at)
+            mine = [shape_of(p) for p in c.able]
+        on = [index.get(p.node, -1) if p.node is not None else -1 for p in c.able]
+        out.places += [(s, i) for s, i in zip(mine, on, strict=True) if i >= 0]
+        kinds = {
+            shape: out.add(queue, priority, shape, min(n, most), beyond_at)
+            for shape, n in Counter(mine).items()
+        }
+        out.taken.append(Taken(c, mine, on, kinds))
     return out
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from cluster.access import write_key, write_tokens
 
 CONTROLLERS = (
+    "daemonset-controller",
     "deployment-controller", "disruption-controller", "ephemeral-volume-controller",
     "garbage-collector-controller", "job-controller", "namespace-controller",
     "persistentvolume-binder-controller", "replicaset-controller", "resourceclaim-controller",

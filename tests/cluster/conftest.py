@@ -13,13 +13,13 @@ from cluster.between import Proxy
 from cluster.binaries import binaries
 from cluster.cleaning import clean, uids
 from cluster.client import Client
-from cluster.manifests import apply_all, documents
+from cluster.installing import install
+from cluster.manifests import apply_all
 from cluster.objects import node
 from cluster.plane import ControlPlane
 from cluster.scheduler import Schedulers
 from cluster.waiting import PlaneError
 
-ROOT = Path(__file__).resolve().parents[2]
 USUAL = ("kube-controller-manager", "kwok")
 
 
@@ -115,9 +115,7 @@ def volcano(client: Client) -> None:
 @pytest.fixture
 def installed(plane: ControlPlane, client: Client) -> Access:
     """The manifest is applied, but for what would run; the access of its ServiceAccount."""
-    things = documents([ROOT / "deploy" / "apportion.yaml"])
-    apply_all(client, (thing for thing in things if thing["kind"] != "Deployment"))
-    return plane.access_of("apportion-system", "apportion")
+    return install(plane, client, definitions=False)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from decimal import Decimal
 from cluster.client import Client, Data
 
 GROUP = "scheduling.k8s.io/group-name"
+GROUPS = "podgroups.scheduling.volcano.sh"
 ENDED = ("Succeeded", "Failed")
 
 UNITS = {
@@ -50,18 +51,23 @@ def lost(nodes: Iterable[Data], pods: Iterable[Data]) -> list[str]:
 
 def partial(client: Client) -> list[str]:
     """Return gangs of which some pods have a node, but fewer than they need."""
-    members: dict[tuple[str, str], list[Data]] = defaultdict(list)
-    for pod in client.find_all("pods"):
+    return partial_of(client.find_all(GROUPS), client.find_all("pods"))
+
+
+def partial_of(groups: Iterable[Data], pods: Iterable[Data]) -> list[str]:
+    """Say the same of what was read before."""
+    placed: dict[tuple[str, str], int] = defaultdict(int)
+    for pod in pods:
         meta = pod["metadata"]
-        if group := (meta.get("annotations") or {}).get(GROUP):
-            members[meta["namespace"], group].append(pod)
+        group = (meta.get("annotations") or {}).get(GROUP)
+        if group and pod["spec"].get("nodeName") and not leaves(pod):
+            placed[meta["namespace"], group] += 1
     found = []
-    for group in client.find_all("podgroups.scheduling.volcano.sh"):
-        name, minimum = group["metadata"]["name"], group["spec"].get("minMember", 1)
-        pods = members[group["metadata"]["namespace"], name]
-        placed = sum(bool(p["spec"].get("nodeName")) and not leaves(p) for p in pods)
-        if 0 < placed < minimum:
-            found.append(f"gang {name}: {placed} of {minimum} have a node")
+    for one in groups:
+        name, minimum = one["metadata"]["name"], one["spec"].get("minMember", 1)
+        count = placed[one["metadata"]["namespace"], name]
+        if 0 < count < minimum:
+            found.append(f"gang {name}: {count} of {minimum} have a node")
     return found
 
 

@@ -7,21 +7,14 @@ import tempfile
 from pathlib import Path
 
 from cluster.build import build
-from cluster.manifests import apply_all, documents
+from cluster.installing import ROOT, install
 from cluster.objects import placed_node
 from cluster.plane import ControlPlane
 from cluster.toolchain import BuildError
 from cluster.waiting import PlaneError, until
 
-ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "cluster"
 CONTROLLERS = ("*",)
-
-MANIFESTS = (ROOT / "adapters" / "crds", ROOT / "deploy" / "apportion.yaml")
-"""What is installed on it: YAML files or folders, in this order."""
-
-NOT_INSTALLED = ("Deployment",)
-"""Pretend nodes run no real program: the scheduler is started by hand."""
 
 
 def arguments() -> argparse.Namespace:
@@ -54,8 +47,7 @@ def _run(folder: Path, nodes: int, gpus: int) -> None:
         plane.start("kube-controller-manager", "kube-scheduler", "kwok")
         with plane.client() as client:
             client.create_all(placed_node(i, gpus) for i in range(nodes))
-            things = documents(MANIFESTS)
-            apply_all(client, (t for t in things if t["kind"] not in NOT_INSTALLED))
+            install(plane, client)
         print(f"{nodes} nodes with {gpus} nvidia.com/gpu each; kube-scheduler runs, too.")
         print(f"\n    export KUBECONFIG={plane.kubeconfig}\n    apportion run\n")
         print(

@@ -144,18 +144,3 @@ def test_room_of_a_pod_that_has_ended_is_used_again(client: Client, schedulers: 
 
     wait_placed(client, "second")
     assert client.read("pods", "first")["status"]["phase"] == "Succeeded"
-
-
-@pytest.mark.usefixtures("neighbour")
-def test_beside_kube_scheduler_no_node_is_overfull(client: Client, schedulers: Schedulers) -> None:
-    client.create_all(node(f"n{i}", 8) for i in range(4))
-    schedulers.start()
-
-    client.create_all(
-        pod(f"{who}-{i}", 1, scheduler=name)
-        for i in range(20)
-        for who, name in (("ours", "apportion"), ("theirs", "default-scheduler"))
-    )
-
-    until(lambda: len(nodes_of(client)) >= 32, "the nodes are full")
-    assert invariants.faults(client) == []

@@ -35,8 +35,8 @@ def placed(client: Client) -> list[bool]:
     return [bool(p["spec"].get("nodeName")) for p in pods]
 
 
-FIXED = {"completionMode": "Indexed", "parallelism": 3, "completions": 3}
-PARALLEL = {"replicas": 3, "serviceName": "w", "podManagementPolicy": "Parallel"}
+FIXED: dict[str, Any] = {"completionMode": "Indexed", "parallelism": 3, "completions": 3}
+PARALLEL: dict[str, Any] = {"replicas": 3, "serviceName": "w", "podManagementPolicy": "Parallel"}
 
 
 @pytest.mark.parametrize(

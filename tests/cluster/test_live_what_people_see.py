@@ -3,9 +3,12 @@
 from typing import Any
 
 import pytest
+import yaml
 
+from apportion.adapters.crds import definition
 from cluster.client import Client
-from cluster.objects import gang, node, pod, queue
+from cluster.manifests import apply_all
+from cluster.objects import gang, node, pod, priority_class, queue
 from cluster.scheduler import Schedulers
 from cluster.waiting import until
 
@@ -115,6 +118,49 @@ def test_a_group_of_nobody_is_left_to_volcano(client: Client, schedulers: Schedu
     until(lambda: group_status(client, "g").get("phase") == "Running", "a group of ours runs")
 
     assert group_status(client, "early") == {}
+
+
+def owned(client: Client, name: str, scheduler: str) -> dict[str, Any]:
+    """Create a Job of Volcano; return its group, as Volcano's controller makes it."""
+    task = {"name": "t", "replicas": 1, "template": {"spec": pod("", 1)["spec"]}}
+    job = {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"schedulerName": scheduler, "minAvailable": 1, "tasks": [task]},
+    }
+    uid = client.create(job)["metadata"]["uid"]
+    group = empty(name)
+    reference = {"apiVersion": job["apiVersion"], "kind": "Job", "name": name, "uid": uid}
+    group["metadata"]["ownerReferences"] = [{**reference, "controller": True}]
+    return group
+
+
+def test_a_group_of_a_job_is_let_in_by_the_scheduler_that_the_job_names(
+    client: Client, schedulers: Schedulers
+) -> None:
+    apply_all(client, [yaml.safe_load(definition("job"))])
+    client.create_all([node("n1"), owned(client, "theirs", "volcano")])
+    client.create(owned(client, "ours", "apportion"))
+    schedulers.start()
+
+    until(lambda: group_status(client, "ours").get("phase") == "Inqueue", "it is let in")
+
+    assert group_status(client, "theirs") == {}
+
+
+def test_who_had_to_leave_is_told_for_whom(client: Client, schedulers: Schedulers) -> None:
+    client.create_all([node("n1", 2), priority_class("high", 1000)])
+    schedulers.start()
+    client.create_all(gang("low", 2, 1))
+    until(lambda: group_status(client, "low").get("phase") == "Running", "the first group runs")
+
+    client.create_all(gang("high", 2, 1, priority="high"))
+    until(lambda: group_status(client, "high").get("phase") == "Running", "the better one runs")
+    until(lambda: "Preempted" in reasons(client, "PodGroup", "low"), "the first one is told")
+
+    (note,) = [e["note"] for e in client.find_all(EVENT) if e["reason"] == "Preempted"]
+    assert note.startswith("evicted 2 pods from n1 ×2, for default/high: makes room for higher")
 
 
 def test_nothing_is_written_again_while_nothing_changes(

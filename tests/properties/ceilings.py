@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from random import Random
 
 from apportion.models import Config, NodeName, PodKey, Snapshot
-from apportion.policies.eviction_cost import ByPriority
 from apportion.policies.fairness import Work
+from apportion.policies.goals import EVICTION_COSTS
 from apportion.policies.levels import TIERS, Level, Levels, Tier
 from apportion.policies.outcome import Outcome
 from apportion.policies.registry import rules_for
 from apportion.policies.scene import Scene
 from apportion.solver.bounding.bounds import Reached, work_bounds
+from apportion.solver.bounding.prices import price_bounds
 from apportion.solver.certificate import counted
 from apportion.solver.greedy import rank_and_place
 from apportion.solver.leveling import levels_of
@@ -25,6 +26,8 @@ STEPS = 40_000
 PLANS = "plans compared"
 SHARP = "tiers whose bound some plan reaches"
 TIERS_TRIED = "tiers"
+CHEAP = "costs whose bound some plan reaches"
+COSTS_TRIED = "costs"
 
 
 def faults(tally: Tally, snapshot: Snapshot, settings: Config) -> Iterator[Fault]:
@@ -41,7 +44,8 @@ def faults(tally: Tally, snapshot: Snapshot, settings: Config) -> Iterator[Fault
     tally.counts[COMPARED] += 1
     tally.counts[PLANS] += len(plans)
     rng = Random(len(plans))
-    nothing = Measured(dict.fromkeys(TIERS, 0), {}, 0)
+    no_costs = dict.fromkeys((e.name for e in EVICTION_COSTS), 0)
+    nothing = Measured(dict.fromkeys(TIERS, 0), {}, no_costs)
     bases = [nothing, max(plans, key=lambda p: [p.work[t] for t in TIERS])]
     bases += rng.sample(plans, min(2, len(plans)))
     for base in bases:
@@ -52,6 +56,23 @@ def faults(tally: Tally, snapshot: Snapshot, settings: Config) -> Iterator[Fault
             tally.counts[SHARP] += best == said[tier]
             if best > said[tier]:
                 yield Fault(BOUNDS, f"{tier}: a plan reaches {best}, the bound is {said[tier]}")
+        yield from _wrong_costs(tally, scene, levels, base, plans)
+
+
+def _wrong_costs(
+    tally: Tally, scene: Scene, levels: Levels, base: "Measured", plans: "list[Measured]"
+) -> Iterator[Fault]:
+    if not any(base.prices.values()):
+        return
+    known = dict(price_bounds(scene, levels, base.work, base.prices))
+    as_good = [p for p in plans if all(p.work[t] >= base.work[t] for t in TIERS)]
+    for name, reached in base.prices.items():
+        least = min(p.prices[name] for p in as_good)
+        tally.counts[COSTS_TRIED] += bool(reached)
+        tally.counts[CHEAP] += bool(reached) and least == known.get(name, 0)
+        if least < known.get(name, 0):
+            yield Fault(BOUNDS, f"{name}: a plan costs {least}, the bound is {known[name]}")
+        as_good = [p for p in as_good if p.prices[name] <= reached]
 
 
 def bounds_of(scene: Scene, levels: Levels, base: "Measured") -> Mapping[Tier, int]:
@@ -65,11 +86,15 @@ def bounds_of(scene: Scene, levels: Levels, base: "Measured") -> Mapping[Tier, i
 
 @dataclass(frozen=True)
 class Measured:
-    """A legal plan: its work, and what it evicts, in all and for the levels of each tier."""
+    """A legal plan: its work, what it evicts for the levels of each tier, and all costs."""
 
     work: Mapping[Tier, int]
     costs: Mapping[Tier, int]
-    victims: int
+    prices: Mapping[str, int]
+
+    @property
+    def victims(self) -> int:
+        return self.prices["victims"]
 
     def is_as_good(self, base: "Measured", tiers: int) -> bool:
         """Say whether it reaches as much in the first tiers, and evicts no more for them."""
@@ -109,7 +134,7 @@ def _measured(
         for n, t in enumerate(TIERS)
     }
     work: dict[Tier, int] = {t: Work(t).measure(outcome) for t in TIERS}
-    return Measured(work, costs, ByPriority().measure(outcome))
+    return Measured(work, costs, {e.name: e.measure(outcome) for e in EVICTION_COSTS})
 
 
 def _is_of(level: Level | None, tier: int) -> bool:

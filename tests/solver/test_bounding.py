@@ -15,16 +15,18 @@ from apportion.solver.bounding import bounds, model
 from apportion.solver.bounding.branching import Branching
 from apportion.solver.bounding.duality import upper_bound
 from apportion.solver.bounding.ground import Ground
-from apportion.solver.bounding.program import Program
+from apportion.solver.bounding.leaving import Leaving
+from apportion.solver.bounding.program import Program, Real
 from apportion.solver.bounding.solving import Solver
 from apportion.solver.entry import plan
 from oracle import worlds
 from oracle.build import Members, node, queue, snapshot
+from properties import ceilings
 from properties.ceilings import faults
 from properties.trials import Tally
 
 FAR = float("inf")
-SEEDS = range(5_100_000, 5_100_040)
+SEEDS = range(5_100_200, 5_100_240)
 
 
 def program(
@@ -108,16 +110,38 @@ def part_of_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "model_of", fixed)
 
 
+def some_victims_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hold some of the pods that might leave, as in a neighbourhood of the plan at hand."""
+    whole = Leaving.tell
+
+    def fixed(leaving: Leaving) -> dict[str, Real]:
+        leaving._program.upper[leaving._first :: 3] = 0.0
+        return whole(leaving)
+
+    monkeypatch.setattr(Leaving, "tell", fixed)
+
+
+def cost_is_taken_for_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Say that a plan's own costs are the least there are."""
+    monkeypatch.setattr(ceilings, "price_bounds", lambda scene, levels, work, costs: costs.items())
+
+
 def nothing_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take a point's own value for the bound."""
-    monkeypatch.setattr(Branching, "run", lambda self, reached, until: reached)
+    monkeypatch.setattr(Branching, "run", lambda self, reached, *_: reached)
 
 
 def test_bounds_of_the_whole_program_are_right() -> None:
     assert wrong() == 0
 
 
-@pytest.mark.parametrize("mutant", [nobody_leaves, part_of_the_work, nothing_is_whole])
+MUTANTS = [
+    nobody_leaves, part_of_the_work, some_victims_stay, nothing_is_whole,
+    cost_is_taken_for_its_bound,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
 def test_bound_of_a_program_in_which_something_is_fixed_is_caught(
     mutant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

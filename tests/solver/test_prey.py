@@ -54,8 +54,7 @@ def _runner(
     if m.group.queue == g.queue:
         if victim_priority(m) >= g.priority:
             return (m.key, 0, False, False)
-        items = places.items_of_group.get(m.key, [])
-        return (m.key, surplus, whole, bool(items) and all(places.of(i).is_in for i in items))
+        return (m.key, surplus, whole, _comes_back(draft, places, pods, m))
     asks, row = asks_of(scene, scene.roster[group]), draft.ask(pods)
     running, gone = len(m.running), len(m.running) - len(stay)
     single, takes = 0, False
@@ -76,7 +75,17 @@ def _runner(
             n += 1
         single = max(single, n)
         takes |= whole and places.may_lose(m.key, between.victim, running, running, measure, asks)
-    return (m.key, single, takes, False)
+    return (m.key, single, takes, _comes_back(draft, places, pods, m))
+
+
+def _comes_back(draft: Draft, places: Places, pods: Sequence[Pod], m: Members) -> bool:
+    """Say whether it is in; where everything is once the queue has given what is asked: no."""
+    row, queue = draft.ask(pods), m.group.queue
+    most, use = draft.table.floors["entitlement"][queue], draft.use[queue]
+    if all(use[r] - row[r] <= most[r] for r in draft.table.columns if row[r]):
+        return False
+    items = places.items_of_group.get(m.key, [])
+    return bool(items) and all(places.of(i).is_in for i in items)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

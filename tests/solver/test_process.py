@@ -38,6 +38,24 @@ def test_best_solution_streamed_so_far_outlives_the_process(
     assert reply.detail
 
 
+def test_first_failure_is_told_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is given up is started anew; what that one suffers from hides nothing."""
+    mark = tmp_path / "mark"
+    once = f"mark = {str(mark)!r}\nif os.path.exists(mark): hang()\nopen(mark, 'w').close()\n"
+    pretend(once + READY + "sys.exit(1)", tmp_path, monkeypatch)
+
+    with SolverProcess() as process:
+        first = process.solve(MODEL, GOAL, (), None, {}, 60.0)
+        second = process.solve(MODEL, GOAL, (), None, {}, 0.05)
+        third = process.solve(MODEL, GOAL, (), None, {}, 0.05)
+
+    assert first.detail == "the solver process died: no answer"
+    assert second.detail == f"{first.detail}; the next one did not start in time"
+    assert third.detail == second.detail
+
+
 def test_answer_in_pieces_is_one_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = '{"status": "OPTIMAL", "values": [5, 5], "bound": -15}'
     body = f"""data = pickle.dumps({answer})

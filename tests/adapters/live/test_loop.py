@@ -71,6 +71,24 @@ def test_what_waits_is_bound_and_then_there_is_peace() -> None:
     assert not stage.cycles[1].plan.binds
 
 
+def test_a_loop_with_nothing_to_do_rests_and_shows_a_beat_when_it_is_woken() -> None:
+    world = snapshot(*NODES, queue("q"), Members("g", "q", waiting=1))
+    later = snapshot(*NODES, queue("q"), Members("g", "q", waiting=2)).pods[1]
+    stage = Stage(world)
+    beats: list[float] = []
+
+    def rests_again() -> bool:
+        if stage.loop.rests and not beats:
+            beats.append(stage.loop.beat_s)
+            stage.cluster.put(later)
+        return "x/g1" in stage.cluster.places and stage.loop.rests
+
+    stage.until(rests_again)
+
+    assert not stage.loop.rests, "the loop has ended"
+    assert stage.loop.beat_s > beats[0]
+
+
 def test_a_pod_that_comes_wakes_the_loop() -> None:
     world = snapshot(*NODES, queue("q"), Members("g", "q", waiting=1))
     later = snapshot(*NODES, queue("q"), Members("g", "q", waiting=2)).pods[1]

@@ -190,6 +190,7 @@ def test_events_between_cycles_are_counted() -> None:
 
     metrics.leading(True)
     metrics.configured(False)
+    metrics.unread(2)
     metrics.watch_restarted("pods")
     metrics.gang_released()
     metrics.pod_bound(1.5)
@@ -198,6 +199,7 @@ def test_events_between_cycles_are_counted() -> None:
     seen = series(metrics)
     assert value(seen, "apportion_leader") == 1
     assert value(seen, "apportion_configuration_accepted") == 0
+    assert value(seen, "apportion_kinds_unread") == 2
     assert value(seen, "apportion_watch_restarts_total", resource="pods") == 1
     assert value(seen, "apportion_gangs_released_total") == 1
     assert value(seen, "apportion_bind_wait_seconds_sum") == 1.5

@@ -89,3 +89,16 @@ def test_whoever_waits_hears_of_the_next_change_of_a_kind(
         return [pods.done(), nodes.done(), both.done(), later.done()]
 
     assert run(main()) == [True, False, True, False]
+
+
+def test_why_a_pod_waits_is_kept_but_changes_no_plan() -> None:
+    mirror = Mirror(ReadOptions())
+    put(mirror, POD, pod("p"))
+    told = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+
+    matters = put(mirror, POD, pod("p", status={"conditions": [told]}))
+
+    entry = mirror.entry(POD, "default", "p")
+    assert entry is not None
+    assert entry.thing.body.status.conditions[0].reason == "Unschedulable"
+    assert not matters

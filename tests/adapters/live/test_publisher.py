@@ -5,12 +5,15 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import pytest
+
 from apportion.adapters.kubernetes import ReadOptions
 from apportion.adapters.live.access import LostError, RefusedError
 from apportion.adapters.live.carry import Carried
 from apportion.adapters.live.discovery import Resource
 from apportion.adapters.live.loop import Cycle
 from apportion.adapters.live.mirror import Mirror
+from apportion.adapters.live.pod_conditions import MOST
 from apportion.adapters.live.publisher import GROUP, QUEUE, Means, Publisher
 from apportion.adapters.live.unready import Unready
 from apportion.models import GroupKey, Plan, PodKey
@@ -43,10 +46,18 @@ class Bench:
         self.api = FakeRequests(fails)
         self.leads = True
         self.now_s = 0.0
+        self.slept: list[float] = []
         self.publisher = Publisher(
             self.api, self.mirror, served, "apportion", "me", lambda: self.leads,
-            Means(lambda: NOON_S, lambda: self.now_s),
+            Means(lambda: NOON_S, lambda: self.now_s, self.sleep),
         )  # fmt: skip
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+    def again(self) -> None:
+        """Let the publisher do what it has left."""
+        asyncio.run(self.publisher.once())
 
     def cycle(self, carry: Iterable[str] = (), *unready: Unready) -> None:
         """Plan, take these pods as bound or evicted, and tell of it."""
@@ -139,20 +150,48 @@ def test_a_second_cycle_says_nothing_new() -> None:
     assert len(bench.sent) == before
 
 
-def test_a_condition_that_did_not_arrive_is_sent_again() -> None:
-    failures: list[Exception] = [LostError("no answer")]
+def test_what_did_not_arrive_is_sent_again_without_another_cycle() -> None:
+    failures: list[Exception] = [LostError("no answer"), RefusedError(503, "Unavailable")]
 
     def fails(method: str, path: str) -> Exception | None:
-        return failures.pop() if path.endswith("/a/status") and failures else None
+        return failures.pop() if path.endswith(("/a/status", "/g/status")) and failures else None
+
+    bench = Bench(node("n"), queue("default"), pod_group("g", minMember=1), WAITS, fails=fails)
+
+    bench.cycle()
+    bench.again()
+    bench.again()
+
+    assert bench.sent.count("PATCH namespaces/default/podgroups/g/status") >= 2
+    assert bench.sent.count("PATCH /api/v1/namespaces/default/pods/a/status") == 2
+    assert bench.publisher.counts.failed == 2
+    assert bench.slept == [1.0]
+
+
+def test_who_is_gone_is_not_told() -> None:
+    def fails(method: str, path: str) -> Exception | None:
+        return RefusedError(404, "NotFound")
 
     bench = Bench(node("n"), pod("a", LARGE), served={}, fails=fails)
 
     bench.cycle()
+    before = len(bench.sent)
     bench.cycle()
 
-    assert bench.sent.count("PATCH /api/v1/namespaces/default/pods/a/status") == 2
-    assert bench.publisher.counts.failed == 1
-    assert bench.publisher.counts.last_failure == "Pod default/a: no answer"
+    assert (len(bench.sent), bench.publisher.counts.failed) == (before, 0)
+
+
+def test_refusals_are_logged_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(method: str, path: str) -> Exception | None:
+        return RefusedError(403, "Forbidden", "no right")
+
+    bench = Bench(node("n"), pod("a", LARGE), pod("b", LARGE), served={}, fails=fails)
+
+    bench.cycle()
+    bench.now_s = 61.0
+    bench.cycle()
+
+    assert [r.message for r in caplog.records].count("not written") == 2
 
 
 def test_a_refusal_keeps_nothing_else_back() -> None:
@@ -183,6 +222,17 @@ def test_a_pod_that_bears_the_reason_is_not_written_to_after_a_restart() -> None
     bench.cycle()
 
     assert bench.sent == [EVENTS]
+
+
+def test_many_conditions_are_written_in_several_goes_of_one_cycle() -> None:
+    bench = Bench(node("n"), *(pod(f"p{i}", LARGE) for i in range(MOST + 1)), served={})
+    bench.cycle()
+    before = bench.publisher.counts.written
+
+    bench.again()
+
+    assert before >= MOST
+    assert len({s for s in bench.sent if s.endswith("/status")}) == MOST + 1
 
 
 def test_of_fast_cycles_the_last_is_told_and_all_that_has_happened() -> None:

@@ -47,7 +47,7 @@ class Clock:
 
 def page_of(tokens: Tokens, metrics: Metrics | None = None, port: int = 0) -> Web:
     """Return the pages of a loop that is alive and has listed everything."""
-    return Web(metrics or Metrics(), tokens.may_read, time.monotonic, lambda: True, port=port)
+    return Web(metrics or Metrics(), tokens.may_read, time.monotonic, lambda: "", port=port)
 
 
 class Client:
@@ -86,7 +86,7 @@ def test_health_is_a_loop_that_beats(
 ) -> None:
     clock = Clock()
     clock.now_s = 1000.0 + silent_s
-    page = Web(Metrics(), tokens.may_read, lambda: 1000.0, lambda: False, silence_s=30, clock=clock)
+    page = Web(Metrics(), tokens.may_read, lambda: 1000.0, lambda: "", silence_s=30, clock=clock)
 
     async def ask() -> None:
         async with serving(page) as client:
@@ -97,14 +97,14 @@ def test_health_is_a_loop_that_beats(
 
 
 def test_ready_is_a_cluster_that_was_listed(run: Run, tokens: Tokens) -> None:
-    listed: list[str] = []
-    page = Web(Metrics(), tokens.may_read, time.monotonic, lambda: bool(listed))
+    lacking = ["pods: 403 Forbidden"]
+    page = Web(Metrics(), tokens.may_read, time.monotonic, lambda: "".join(lacking))
 
     async def ask() -> None:
         async with serving(page) as client:
             status, said, _ = await client.get("/readyz")
-            assert (status, said) == (503, b"the cluster has not been listed once yet\n")
-            listed.append("pods")
+            assert (status, said) == (503, b"pods: 403 Forbidden\n")
+            lacking.clear()
             assert (await client.get("/readyz"))[0] == 200
 
     run(ask())

@@ -1,0 +1,69 @@
+"""The schedulers that are measured, each started on a control plane as its users start it."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cluster.installing import install
+from cluster.part import Part
+from cluster.plane import ControlPlane
+from cluster.scheduler import Scheduler
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """A scheduler: the name that pods ask for, and how it is started."""
+
+    name: str
+    of_pods: str
+    start: Callable[[ControlPlane], Part]
+
+
+def _apportion(plane: ControlPlane) -> Part:
+    """Start Apportion with the rights of its manifest and default settings."""
+    with plane.client() as client:
+        access = install(plane, client)
+    one = Scheduler(plane.folder, access)
+    one.start()
+    return one
+
+
+def _kube_scheduler(plane: ControlPlane) -> Part:
+    """Start kube-scheduler without limits on its requests."""
+    plane.add("kube-scheduler")
+    return plane.parts["kube-scheduler"]
+
+
+CONTESTANTS = {
+    one.name: one
+    for one in (
+        Contestant("apportion", "apportion", _apportion),
+        Contestant("kube-scheduler", "default-scheduler", _kube_scheduler),
+    )
+}
+
+
+@contextmanager
+def running(contestant: Contestant, plane: ControlPlane) -> Iterator[Part]:
+    """Run the scheduler for a block."""
+    part = contestant.start(plane)
+    try:
+        yield part
+    finally:
+        part.stop()
+
+
+def cpu_s(pid: int) -> float:
+    """Return the processor seconds of a process and all that it has started; 0 where it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        below = [c for t in tasks for c in (t / "children").read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    own = sum(int(fields[i]) for i in range(11, 15))
+    return own / TICKS + sum(cpu_s(int(c)) for c in below)
