@@ -2,7 +2,9 @@
 
 from importlib import import_module
 
-MODULES = ("cycles", "mixture", "dense", "phases", "reading", "priority_matters", "certificate")
+MODULES = (
+    "cycles", "mixture", "dense", "phases", "reading", "mirroring", "priority_matters", "certificate",
+)  # fmt: skip
 
 
 def load() -> None:

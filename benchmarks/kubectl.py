@@ -22,13 +22,13 @@ def write(snapshot: Snapshot, path: Path, indent: int | None = 4) -> int:
     """Write every object as one List, indented as kubectl does or not; return the bytes."""
     with path.open("w", encoding="utf-8") as out:
         out.write('{\n    "apiVersion": "v1",\n    "items": [\n')
-        for k, text in enumerate(_texts(snapshot, indent)):
+        for k, text in enumerate(texts(snapshot, indent)):
             out.write(("" if k == 0 else ",\n") + text)
         out.write('\n    ],\n    "kind": "List",\n    "metadata": {"resourceVersion": ""}\n}\n')
     return path.stat().st_size
 
 
-def _texts(snapshot: Snapshot, indent: int | None) -> Iterator[str]:
+def texts(snapshot: Snapshot, indent: int | None) -> Iterator[str]:
     """Yield each object's text; those alike are written once, and their names put in."""
     known: dict[object, str] = {}
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...models import Node, Queue, ResourceQuota
+from ...models import Namespace, Node, Queue, ResourceQuota
 from ..kubernetes.aligned import refusals
 from ..kubernetes.cards import Cards
 from ..kubernetes.device_charges import Charges
@@ -181,9 +181,9 @@ class Backdrop:
 
     def _renew_names(self, causes: Causes, namespaces: Iterable[str]) -> None:
         world, version = self.world, self.objects.version
-        of_namespaces = {n: ns.queue for n, ns in world.namespaces.items()}
+        before = _queues_of(world.namespaces)
         if self._renew("namespaces", version(_NAMESPACE), self._make_namespaces):
-            causes.groups |= of_namespaces != {n: x.queue for n, x in world.namespaces.items()}
+            causes.groups |= _queues_of(world.namespaces) != before
         undeclared = frozenset(n for n in namespaces if n not in world.namespaces)
 
         def surround() -> None:
@@ -293,3 +293,8 @@ class Backdrop:
             self.nodes = nodes_of(self.objects, self.world, shares)
 
         return self._renew("nodes", stamp, make)
+
+
+def _queues_of(namespaces: Mapping[str, Namespace]) -> dict[str, str]:
+    """Return the queues that namespaces give to what names none itself."""
+    return {name: of.queue for name, of in namespaces.items() if of.queue}

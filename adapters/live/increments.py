@@ -6,6 +6,7 @@ docs/design/live-mirror.md says how. The outcome is what a fresh reading of all 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -23,6 +24,13 @@ from .families import Families
 from .ordered import Ordered
 from .readings import Readings
 from .shelves import POD, Kind, Name, Shelves, complain
+
+
+class ReadAgain(NamedTuple):
+    """How much the last snapshot has read again."""
+
+    pods: int
+    families: int
 
 
 class Increments:
@@ -47,6 +55,7 @@ class Increments:
         self._charged: Charged | None = None
         self._names_gpus: bool | None = None
         self._moment_s = -1
+        self.read_again = ReadAgain(0, 0)
 
     @property
     def is_bloated(self) -> bool:
@@ -66,6 +75,7 @@ class Increments:
         self._families.read(changed, touched, causes, new_moment)
         if new_moment:
             changed |= readings.undated
+        self.read_again = ReadAgain(readings.read_again, len(self._families.came))
         went = {p.key for f in self._families.went for p in f.pods}
         came = {p.key: p for f in self._families.came for p in f.pods}
         self._read_foreign(changed, went, came)

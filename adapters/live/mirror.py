@@ -21,7 +21,7 @@ from ..kubernetes.meta import Thing, head_of, namespace_of
 from ..kubernetes.options import ReadOptions
 from ..kubernetes.reader import Objects, are_equal, read_thing
 from .hearsay import is_hearsay
-from .increments import Increments
+from .increments import Increments, ReadAgain
 from .sharing import Sharing
 from .shelves import POD, Entry, Kind, Name, Shelves, complain
 
@@ -115,6 +115,11 @@ class Mirror:
         """Return the pod's resourceVersion; "" where there is no such pod."""
         entry = self._pod(key)
         return "" if entry is None else entry.version
+
+    @property
+    def read_again(self) -> ReadAgain:
+        """How many pods, and families of pods and groups, the last snapshot has read again."""
+        return ReadAgain(0, 0) if self._increments is None else self._increments.read_again
 
     def snapshot(self, now_s: int) -> Snapshot:
         """Return what a reading of all objects gives, at a cost that follows what has changed.

@@ -36,6 +36,8 @@ class Readings:
         """Pods that kubelets have refused."""
         self.undated: set[Name] = set()
         """Pods that do not say when they were created."""
+        self.read_again = 0
+        """How many pods the last reading has read."""
         self._backdrop = backdrop
         self._books = books
         self._readings: dict[Name, Reading] = {}
@@ -159,6 +161,7 @@ class Readings:
             users = (self._readings[n].thing for n in self._with_device_claims)
             claims.note_users([t for t in users if not is_over(t)])
         self._marks_touched = False
+        self.read_again = 0
         changed = {name for name in concerned if self._read(name)}
         changed |= self._share(causes)
         if causes.everything:
@@ -194,6 +197,7 @@ class Readings:
         book = ledger.book = Book()
         made = None
         if reading is not None:
+            self.read_again += 1
             if name in self._claiming:
                 world.storage.sites.forget()
             made = candidate_of(reading.thing, self.shapes, world)

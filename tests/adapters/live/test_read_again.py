@@ -1,0 +1,146 @@
+"""What a change costs: how many pods, and families of pods and groups, are read again for it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from apportion.adapters.kubernetes import ReadOptions
+from apportion.adapters.live.mirror import Mirror
+from kubernetes_objects import (
+    NOON,
+    NOON_S,
+    Data,
+    in_group,
+    node,
+    obj,
+    pod,
+    pod_group,
+    priority_class,
+    queue,
+)
+
+Kind = tuple[str, str]
+META = {"uid": "u", "creationTimestamp": NOON}
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def kind_of(one: Data) -> Kind:
+    return one["apiVersion"].rpartition("/")[0], one["kind"]
+
+
+def put(mirror: Mirror, *objects: Data) -> None:
+    for one in objects:
+        mirror.put(kind_of(one), json.dumps(one).encode())
+
+
+def member(name: str, group: str, **more: Any) -> Data:
+    return pod(name, annotations=in_group(group), meta=META, **more)
+
+
+def claim(name: str, volume: str = "") -> Data:
+    spec = {"storageClassName": "fast", **({"volumeName": volume} if volume else {})}
+    return obj("v1", "PersistentVolumeClaim", name, spec=spec)
+
+
+def with_claim(name: str, claimed: str) -> Data:
+    volume = {"name": "data", "persistentVolumeClaim": {"claimName": claimed}}
+    return pod(name, meta=META, volumes=[volume])
+
+
+def job(status: int = 0, **meta: Any) -> Data:
+    spec = {"parallelism": 2, "completions": 2, "completionMode": "Indexed"}
+    return obj("batch/v1", "Job", "j", meta=meta, spec=spec, status={"succeeded": status})
+
+
+def far(name: str) -> Data:
+    term = {"topologyKey": "zone", "namespaceSelector": {"matchLabels": {"a": "b"}},
+            "labelSelector": {"matchLabels": {"app": "a"}}}  # fmt: skip
+    return pod(name, meta=META, affinity={"podAntiAffinity": {REQUIRED: [term]}})
+
+
+def near(name: str, group: str) -> Data:
+    asks = {"apportion.dev/topology-required": "rack"}
+    return pod(name, annotations={**in_group(group), **asks}, meta=META)
+
+
+def world() -> Mirror:
+    """Return a mirror of 4 nodes and 22 pods of 13 families, read once."""
+    mirror = Mirror(ReadOptions())
+    put(mirror, *(node(f"n{i}") for i in range(4)))
+    for g in ("g0", "g1"):
+        put(mirror, pod_group(g, minMember=2, meta=META))
+        put(mirror, *(member(f"{g}-{i}", g) for i in range(3)))
+    put(mirror, pod_group("g2", minMember=1, meta=META), near("near", "g2"))
+    put(mirror, claim("c0"), claim("c1"), with_claim("v0", "c0"), with_claim("v1", "c1"))
+    put(mirror, obj("apps/v1", "ReplicaSet", "rs", meta=META))
+    put(mirror, *(pod(f"web{i}", owner=("ReplicaSet", "rs"), meta=META) for i in range(4)))
+    put(mirror, job(uid="u"), *(pod(f"j{i}", owner=("Job", "j"), meta=META) for i in range(2)))
+    put(mirror, far("far"), pod("alone", meta=META))
+    put(mirror, *(pod(f"f{i}", scheduler="other", nodeName="n0", meta=META) for i in range(5)))
+    first = mirror.snapshot(NOON_S)
+    assert (len(first.pods), len(first.groups)) == (22, 12)
+    assert mirror.read_again == (22, 12)
+    return mirror
+
+
+@pytest.mark.parametrize(
+    ("changed", "want_pods", "want_families"),
+    [
+        pytest.param([], 0, 0, id="nothing"),
+        pytest.param([pod("alone", {"cpu": "2"}, meta=META)], 1, 1, id="a pod"),
+        pytest.param([pod("new", meta=META)], 1, 1, id="a pod that comes"),
+        pytest.param([member("g0-3", "g0")], 1, 1, id="a member that comes"),
+        pytest.param([member("g0-0", "g1")], 1, 2, id="a member that changes sides"),
+        pytest.param([pod_group("g0", minMember=3, meta=META)], 0, 1, id="a group"),
+        pytest.param(
+            [pod("f0", scheduler="other", nodeName="n1", meta=META)], 1, 0, id="a pod of others"
+        ),
+        pytest.param([{**node("n1"), "spec": {"unschedulable": True}}], 0, 0, id="a node"),
+        pytest.param([node("n9")], 0, 1, id="a node that comes, for who asks for a topology"),
+        pytest.param([claim("c0", "pv")], 1, 1, id="a volume claim"),
+        pytest.param([with_claim("v2", "c0")], 2, 2, id="a second user of a claim"),
+        pytest.param([obj("v1", "PersistentVolume", "pv", None)], 2, 0, id="a volume"),
+        pytest.param(
+            [obj("apps/v1", "ReplicaSet", "rs", meta={**META, "annotations": {"a": "b"}})],
+            0, 4, id="an owner",
+        ),
+        pytest.param([job(1, uid="u")], 0, 1, id="how far a gang's job is"),
+        pytest.param([obj("v1", "Namespace", "default", None)], 1, 0, id="a namespace"),
+        pytest.param([queue("q")], 0, 0, id="a queue"),
+        pytest.param([priority_class("high", 1)], 22, 12, id="a priority class"),
+    ],
+)  # fmt: skip
+def test_no_more_is_read_again_than_a_change_concerns(
+    changed: list[Data], want_pods: int, want_families: int
+) -> None:
+    mirror = world()
+
+    put(mirror, *changed)
+    got = mirror.snapshot(NOON_S)
+
+    assert mirror.read_again == (want_pods, want_families)
+    assert got == mirror.fresh(NOON_S)
+
+
+def test_a_later_moment_alone_reads_nothing_again() -> None:
+    mirror = world()
+    before = mirror.snapshot(NOON_S)
+    after = mirror.snapshot(NOON_S + 1)
+
+    assert mirror.read_again == (0, 0)
+    assert all(a is b for a, b in zip(before.pods, after.pods, strict=True))
+    assert after.taken_at_s == before.taken_at_s + 1
+
+
+def test_the_progress_of_a_job_does_not_concern_pods_that_need_nobody() -> None:
+    mirror = world()
+    plain = obj("batch/v1", "Job", "plain", meta=META, spec={"parallelism": 3})
+    put(mirror, plain, *(pod(f"x{i}", owner=("Job", "plain"), meta=META) for i in range(3)))
+    mirror.snapshot(NOON_S)
+
+    put(mirror, {**plain, "status": {"succeeded": 1}})
+    got = mirror.snapshot(NOON_S)
+
+    assert mirror.read_again == (0, 0)
+    assert got == mirror.fresh(NOON_S)
