@@ -3,7 +3,8 @@
 from importlib import import_module
 
 MODULES = (
-    "cycles", "mixture", "dense", "phases", "reading", "mirroring", "priority_matters", "certificate",
+    "cycles", "mixture", "dense", "phases", "reading", "mirroring", "priority_matters",
+    "certificate",
 )  # fmt: skip
 
 

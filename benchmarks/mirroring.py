@@ -1,8 +1,8 @@
 """Mirror: what it costs to keep a cluster's objects, and a snapshot in which little has changed.
 
-``python -m benchmarks.mirroring FILE`` puts the objects of a file (one JSON a line, as a watch sends
-them) into a mirror in a process of its own, then lets pods come and be bound, cycle by cycle. Beside
-it stands the plain way: reading all objects again.
+``python -m benchmarks.mirroring FILE`` puts the objects of a file (one JSON a line, as a watch
+sends them) into a mirror in a process of its own, then lets pods come and be bound, cycle by cycle.
+Beside it stands the plain way: reading all objects again.
 """
 
 import json
