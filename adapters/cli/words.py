@@ -45,8 +45,10 @@ def resource(name: str) -> str:
 
 
 def short(amount: int, name: str) -> str:
-    """Return an amount as people write it; long ones with three digits."""
+    """Return an amount as people write it; long ones with three digits, 6750m as 6.75."""
     text = show(amount, name)
+    if text.endswith("m") and amount > 1000:
+        return f"{amount / 1000:,.2f}".rstrip("0") if amount < 100_000 else f"{amount / 1000:,.1f}"
     if len(text) <= 6:
         return text
     if name == "cpu" or "/" in name:

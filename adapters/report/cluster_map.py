@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from ...models import Node, NodeName, Snapshot
-from ...models.amounts import unit_of
 from ..cli.words import amounts, count, gathered, plain, resource, short
 from .domains import Domain, domains_of
 from .elements import Html, Part, joined, name, tag
 from .jobs import Jobs
 from .legend import legend
-from .occupancy import Row, State, Stay, devices_asked_for, rows_of, used_of
+from .occupancy import Cell, Row, State, Stay, devices_asked_for, rows_of, used_of
 from .tables import MOST_NAMES, folded, left_out, section, table
 
 CELL, HIGH, PAD = 18, 20, 3
@@ -103,24 +103,36 @@ class ClusterMap:
         return tag("li", picture, tag("span", name(node.name), class_="name"), off)
 
     def _row(self, row: Row, y: int) -> Iterator[Html]:
-        room = (BAR if row.is_bar else 1) * CELL - 1
+        if row.is_bar:
+            yield from self._line(row.cells, y, BAR * CELL - 1)
+            return
+        for k in range(0, len(row.cells), PER_LINE):
+            cells = row.cells[k : k + PER_LINE]
+            top = y + k // PER_LINE * HIGH
+            yield from self._line(cells, top, CELL - 1)
+            yield tag(
+                "rect", x=PAD, y=top, width=len(cells) * CELL, height=HIGH - 1, fill="url(#cells)"
+            )  # fmt: skip
+
+    def _line(self, cells: Sequence[Cell], top: int, room: int) -> Iterator[Html]:
+        """Draw cells side by side; neighbours that are wholly of one group are one area."""
+        wide = len(cells) * (room + 1) - 1
+        yield tag("rect", x=PAD, y=top, width=wide, height=HIGH - 1, class_="free")
         before = ""
-        for i, holders in enumerate(row.cells):
-            x = PAD + i % PER_LINE * CELL
-            top = y + i // PER_LINE * HIGH
-            yield tag("rect", x=x, y=top, width=room, height=HIGH - 1, class_="free")
-            at = float(x)
+        for start, size, holders in _runs(cells):
+            at = float(PAD + start * (room + 1))
             for h in holders:
-                wide = room * h.part
+                wide_here = room * h.part if size == 1 else size * (room + 1) - 1
                 yield tag(
-                    "rect", x=at, y=top, width=wide, height=HIGH - 1,
+                    "rect", x=at, y=top, width=wide_here, height=HIGH - 1,
                     class_=f"{self.jobs.look(h.group)}{_MARKS[h.state]}",
                 )  # fmt: skip
                 mark = self.jobs.mark(h.group)
-                if mark and mark != before and wide >= 7 * len(mark):
-                    yield tag("text", mark, x=at + wide / 2, y=top + 13, class_="mk")
-                at += wide
-            before = self.jobs.mark(holders[0].group) if len(holders) == 1 else ""
+                if mark != before and wide_here >= 7 * len(mark):
+                    x = at + min(wide_here, room) / 2
+                    yield tag("text", mark, x=x, y=top + 13, class_="mk") if mark else joined(())
+                    before = mark
+                at += wide_here
 
     def _said(self, node: Node, rows: Iterable[Row]) -> str:
         """Return what the picture of a node shows, in words."""
@@ -166,6 +178,26 @@ _MARKS: Mapping[State, str] = {
 }  # fmt: skip
 
 
+def _runs(cells: Sequence[Cell]) -> Iterator[tuple[int, int, Cell]]:
+    """Yield areas: where they begin, how many cells they have, and who holds them."""
+    start = 0
+    for cell, of in groupby(cells):
+        size = len(list(of))
+        if len(cell) == 1 and cell[0].part >= 1:
+            yield start, size, cell
+        else:
+            yield from ((start + i, 1, cell) for i in range(size) if cell)
+        start += size
+
+
+def separators() -> Html:
+    """Return what is laid over areas so that single devices can be counted."""
+    line = tag("path", d=f"M{CELL - 0.5} 0v{HIGH}", class_="sep")
+    return tag(
+        "pattern", line, id="cells", x=PAD, width=CELL, height=HIGH, patternUnits="userSpaceOnUse"
+    )
+
+
 def _kind(domain: Domain) -> str:
     """Return the word before a domain's name: "rack ", unless the name says it."""
     word = resource(domain.level).rsplit("-", 1)[-1]
@@ -173,14 +205,8 @@ def _kind(domain: Domain) -> str:
 
 
 def _of(used: int, there: int, of: str) -> str:
-    """Return "6.5 of 8 gpu"; devices and CPUs with one digit after the point."""
-    if unit_of(of) == 1000:
-        return f"{_units(used)} of {_units(there)} {resource(of)}"
+    """Return "6.5 of 8 gpu"."""
     return f"{short(used, of)} of {short(there, of)} {resource(of)}"
-
-
-def _units(thousandths: int) -> str:
-    return f"{thousandths / 1000:,.1f}".removesuffix(".0")
 
 
 def _closed(node: Node) -> str:

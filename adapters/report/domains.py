@@ -13,7 +13,7 @@ WELL_KNOWN = (
     "zone", "block", "rack",
 )  # fmt: skip
 """Labels that are levels where no topology is declared, the widest first."""
-_DIGITS = re.compile(r"(\d+)")
+_DIGITS = re.compile("([0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def domains_of(snapshot: Snapshot) -> Domain:
 def natural(text: str) -> list[tuple[int, int, str]]:
     """Return a key by which node-9 comes before node-10."""
     return [
-        (0, int(part), "") if part.isdecimal() and part.isascii() and len(part) < 19
+        (0, int(part), "") if _DIGITS.fullmatch(part) and len(part) < 19
         else (1, 0, part)
         for part in _DIGITS.split(text)
     ]  # fmt: skip

@@ -69,8 +69,8 @@ def looks(count: int) -> str:
     return "".join(rules)
 
 
-def patterns(count: int) -> Html:
-    """Return the definitions that those rules refer to."""
+def patterns(count: int, *others: Html) -> Html:
+    """Return the definitions that those rules refer to, and others."""
     made = []
     for i in range(len(COLOURS), count):
         colour, stroke = COLOURS[i % len(COLOURS)], PATTERNS[i // len(COLOURS)]
@@ -82,4 +82,6 @@ def patterns(count: int) -> Html:
                 id=f"p{i + 1}", width=6, height=6, patternUnits="userSpaceOnUse",
             )
         )  # fmt: skip
-    return tag("svg", tag("defs", *made), width=0, height=0, class_="hidden", aria_hidden="true")
+    return tag(
+        "svg", tag("defs", *made, *others), width=0, height=0, class_="hidden", aria_hidden="true"
+    )

@@ -24,6 +24,10 @@ class Holder:
     """Of one cell, at most 1."""
 
 
+Cell = tuple[Holder, ...]
+"""Who shares a device."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """The devices of one resource on a node, or one bar for an amount."""
@@ -33,7 +37,7 @@ class Row:
     """What there is, in canonical units."""
     used: int
     """What is held after the plan, without what leaves."""
-    cells: tuple[tuple[Holder, ...], ...]
+    cells: tuple[Cell, ...]
     is_bar: bool = False
     """One cell stands for all of the amount."""
 
@@ -112,15 +116,19 @@ def _bar(resource: str, node: Node, here: list[Stay]) -> Row:
 
 def _cells(resource: str, node: Node, here: list[Stay]) -> Row:
     amount = node.allocatable[resource]
-    cells: list[list[Holder]] = [[] for _ in range(-(-amount // WHOLE))]
+    cells: list[dict[tuple[GroupKey | None, State], float]] = [
+        {} for _ in range(-(-amount // WHOLE))
+    ]
     free = [float(WHOLE)] * len(cells)
     for s in sorted(here, key=lambda s: (ORDER[s.state], not (resource == GPU and s.devices))):
         asked = s.pod.spec.requests[resource]
         known = s.devices if resource == GPU else ()
         for i, part in _spots(asked, known, free):
-            cells[i].append(Holder(s.pod.group, s.state, part / WHOLE))
+            who = (s.pod.group, s.state)
+            cells[i][who] = cells[i].get(who, 0.0) + part
             free[i] -= part
-    return Row(resource, amount, used_of(resource, here), tuple(map(tuple, cells)))
+    made = tuple(tuple(Holder(*who, v / WHOLE) for who, v in of.items()) for of in cells)
+    return Row(resource, amount, used_of(resource, here), made)
 
 
 def _spots(asked: int, known: tuple[int, ...], free: list[float]) -> Iterator[tuple[int, float]]:

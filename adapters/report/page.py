@@ -11,7 +11,7 @@ from ...models import Config, GroupKey, Plan, PodState, Snapshot
 from ..cli.telling import telling_rows
 from ..cli.words import count, percent, plain
 from .ceilings import ceilings_of
-from .cluster_map import ClusterMap
+from .cluster_map import ClusterMap, separators
 from .elements import Html, Part, joined, name, tag, verbatim
 from .jobs import jobs_of, looks, patterns
 from .occupancy import sizes, stays
@@ -59,7 +59,7 @@ def written(report: Report) -> str:
     body = tag(
         "body",
         tag("a", "To the plan", href="#main", class_="skip"),
-        patterns(len(jobs.number_of)),
+        patterns(len(jobs.number_of), separators()),
         tag("header", *_head(report), _navigation(sections)),
         tag("main", *sections, id="main", tabindex=-1),
         tag("footer", tag("p", _footer(plan))),

@@ -24,18 +24,19 @@ DEEPEST = 8
 def queues_section(rows: Sequence[tuple[int, QueueRow]], ceilings: Ceilings) -> Html:
     """Return the tree; rows come with their depth, each below its parent."""
     shown = rows[:MOST_QUEUES]
+    scales = _scales(rows, ceilings)
     items = [
         tag(
             "li",
             tag("span", name(row.name), class_="queue"),
-            *(_bar(row, r, ceilings) for r in _resources(row, ceilings)),
+            *(_bar(row, r, ceilings, scales[row.parent, r]) for r in _resources(row, ceilings)),
             class_=f"in{min(depth, DEEPEST)}",
         )
         for depth, row in shown
     ]
     more = len(rows) - len(shown)
     return section(
-        "queues", "Queues", "After the plan. Bars are parts of what the whole cluster has.",
+        "queues", "Queues", "After the plan. Bars of sister queues share one scale.",
         legend(LOOKS),
         tag("ul", *items, class_="queues"),
         tag("p", f"{more:,} more queues are in the table only.", class_="dim") if more else "",
@@ -61,8 +62,20 @@ def _resources(row: QueueRow, ceilings: Ceilings) -> list[str]:
     return sorted(telling or sorted(names, key=weight)[:1], key=weight)[:MOST_BARS]
 
 
-def _bar(row: QueueRow, r: str, ceilings: Ceilings) -> Html:
-    there = ceilings.capacity[r]
+def _scales(
+    rows: Sequence[tuple[int, QueueRow]], ceilings: Ceilings
+) -> dict[tuple[str | None, str], int]:
+    """Return what the full width stands for, by parent and resource: the largest amount there."""
+    out: dict[tuple[str | None, str], int] = {}
+    for _, row in rows:
+        for of in (row.allocated, row.deserved, ceilings.limit.get(row.name, {})):
+            for r, v in of.items():
+                if v < UNLIMITED:
+                    out[row.parent, r] = max(v, out.get((row.parent, r), 1))
+    return out
+
+
+def _bar(row: QueueRow, r: str, ceilings: Ceilings, there: int) -> Html:
     used, due = row.allocated[r], row.deserved.get(r)
     limit = ceilings.limit.get(row.name, {}).get(r)
     over = borrowed(row).get(r, 0)

@@ -27,17 +27,17 @@ def tiers_section(plan: Plan) -> Html:
 
 
 def _tiers(caption: str, tiers: Sequence[TierRow]) -> Html:
-    heads = ("tier", "name", "value", "bound", "gap", "proof", "unit")
+    heads = ("name", "tier", "value", "bound", "gap", "proof", "unit")
     rows: list[list[Part]] = [
         [
-            str(t.tier), name(t.name), number(t.value),
+            name(t.name), str(t.tier), number(t.value),
             "–" if t.bound is None else number(t.bound),
             "–" if t.gap is None else percent(t.gap), _how_good(t),
             f"{plain(t.unit)}, {'as much' if t.sense == 'max' else 'as little'} as can be",
         ]
         for t in tiers
     ]  # fmt: skip
-    return table(caption, heads, rows, (2, 3, 4))
+    return table(caption, heads, rows, (1, 2, 3, 4))
 
 
 def _how_good(t: TierRow) -> str:

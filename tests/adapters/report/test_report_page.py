@@ -82,7 +82,7 @@ def test_the_settled_run_is_drawn_cycle_by_cycle(page: Element, report: Report) 
 
 
 def test_tiers_come_with_value_and_bound(page: Element, report: Report) -> None:
-    shown = {row[1]: row[2:4] for row in page.find("tiers").rows()}
+    shown = {row[0]: row[2:4] for row in page.find("tiers").rows()}
 
     for t in report.plan.objective:
         if t.value:

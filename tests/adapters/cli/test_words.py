@@ -1,0 +1,21 @@
+"""Amounts as people write them."""
+
+import pytest
+
+from apportion.adapters.cli.words import short
+
+
+@pytest.mark.parametrize(
+    ("amount", "resource", "want"),
+    [
+        (250, "cpu", "250m"),
+        (1000, "nvidia.com/gpu", "1"),
+        (6750, "nvidia.com/gpu", "6.75"),
+        (93_500, "cpu", "93.5"),
+        (587_250, "cpu", "587.2"),
+        (64 << 30, "memory", "64Gi"),
+        (110, "pods", "110"),
+    ],
+)
+def test_amounts_are_short(amount: int, resource: str, want: str) -> None:
+    assert short(amount, resource) == want
