@@ -52,7 +52,7 @@ WRITING = (
         "which devices a claim gets, and for whom; from Kubernetes 1.36 by the latter",
     ),
     Right("resource.k8s.io", ("deviceclasses",), ("get",), "how a class configures devices"),
-    Right("events.k8s.io", ("events",), ("create", "patch"), "why pods start, wait or leave"),
+    Right("events.k8s.io", ("events",), ("create",), "why pods start, wait or leave"),
     Right(
         "scheduling.volcano.sh", ("podgroups", "podgroups/status"), ("patch",),
         "phases and conditions; Volcano's definition has no status of its own",

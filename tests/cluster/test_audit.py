@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.audit import ACCOUNT, FOLDER, flags, main, single, used
+from cluster.audit import ACCOUNT, FOLDER, UNSEEN, flags, main, single, used
 
 EVERYTHING = "rights-used.log"
 
@@ -62,3 +62,10 @@ def test_without_a_folder_nothing_is_logged(
 
     assert ACCOUNT in Path(policy.partition("=")[2]).read_text()
     assert Path(log.partition("=")[2]).parent == tmp_path / "logs"
+
+
+def test_what_cannot_be_seen_is_a_right_all_the_same() -> None:
+    from apportion.adapters.live.rights import everywhere
+
+    assert set(UNSEEN) <= single(everywhere())
+    assert all(UNSEEN.values())
