@@ -6,7 +6,15 @@
 from pathlib import Path
 
 from apportion.adapters.crds import NAMES, definition
-from apportion.adapters.live.rights import IN_OWN_NAMESPACE, WRITING, everywhere, rules
+from apportion.adapters.live.rights import (
+    FOR_SHARES,
+    IN_OWN_NAMESPACE,
+    IN_RESERVATIONS,
+    WRITING,
+    Right,
+    everywhere,
+    rules,
+)
 
 from .dashboards import DASHBOARDS, written
 
@@ -26,17 +34,22 @@ def generated() -> dict[Path, str]:
     }
     pages = {chart / "dashboards" / f"{d.name}.json": written(d) for d in DASHBOARDS}
     plain, told = HERE / "apportion.yaml", HERE.parent / "docs" / "security.md"
-    texts = {plain: with_rules(plain.read_text()), told: with_table(told.read_text())}
+    shares = HERE / "shares.yaml"
+    texts = {
+        plain: with_rules(plain.read_text(), *RULES.values()),
+        shares: with_rules(shares.read_text(), FOR_SHARES, IN_RESERVATIONS),
+        told: with_table(told.read_text()),
+    }
     return crds | files | pages | texts
 
 
-def with_rules(manifest: str) -> str:
-    """Return the manifest with the rules of its roles, in the order of RULES, written anew."""
+def with_rules(manifest: str, *roles: tuple[Right, ...]) -> str:
+    """Return the manifest with the rules of its roles, in this order, written anew."""
     head, *rest = manifest.split(f"{BEGIN}\n")
-    if len(rest) != len(RULES):
-        raise ValueError(f"a manifest needs the line {BEGIN!r} {len(RULES)} times")
+    if len(rest) != len(roles):
+        raise ValueError(f"a manifest needs the line {BEGIN!r} {len(roles)} times")
     out = head
-    for part, rights in zip(rest, RULES.values(), strict=True):
+    for part, rights in zip(rest, roles, strict=True):
         _, _, after = part.partition(f"  {END}\n")
         body = "".join(f"  {line}\n" for line in rules(rights).splitlines())
         out += f"{BEGIN}\n{body}  {END}\n{after}"

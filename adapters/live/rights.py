@@ -64,6 +64,18 @@ WRITING = (
 )  # fmt: skip
 """In all namespaces, beside reading."""
 
+FOR_SHARES = (
+    Right(CORE, ("pods",), ("patch",), "which devices a share gets"),
+    Right(CORE, ("nodes",), ("get", "patch"), "HAMi's lock: its plug-in serves one pod at a time"),
+    Right(CORE, ("configmaps",), ("create", "patch"), "what KAI's admission has pods read"),
+)  # fmt: skip
+"""In all namespaces, where shares of devices are handed over."""
+
+IN_RESERVATIONS = (
+    Right(CORE, ("pods",), ("create", "delete"), "pods that reserve shared devices"),
+)
+"""In the namespace of the reservation pods only."""
+
 IN_OWN_NAMESPACE = (
     Right("coordination.k8s.io", ("leases",), ("get", "create", "update"), "one replica leads"),
 )
