@@ -125,7 +125,7 @@ def main(argv: list[str]) -> int:
     cluster = _Cluster(Path(path))
     said: dict[str, Any] = {"put": time.process_time() - t, "seconds": [], "cpu": []}
     t = time.process_time()
-    cluster.mirror.snapshot(NOW_S)
+    snapshot = cluster.mirror.snapshot(NOW_S)
     said["first"] = time.process_time() - t
     for cycle in range(CYCLES):
         cluster.come(cycle)

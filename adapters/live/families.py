@@ -138,9 +138,9 @@ class Families:
     def _connected(self, token: str, seen: set[str]) -> list[Member]:
         """Return who shares the token, or a token with any of those, and so on."""
         found: dict[Member, None] = {}
-        todo = [token]
-        while todo:
-            token = todo.pop()
+        ahead = [token]
+        while ahead:
+            token = ahead.pop()
             if token in seen:
                 continue
             seen.add(token)
@@ -148,10 +148,10 @@ class Families:
                 if member in found:
                     continue
                 found[member] = None
-                todo += self._tokens.of(member)
+                ahead += self._tokens.of(member)
                 family = self._of.get(member)
                 if family is not None:
-                    todo += self._dissolve(family)
+                    ahead += self._dissolve(family)
         return list(found)
 
     # Tokens

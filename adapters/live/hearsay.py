@@ -3,6 +3,7 @@
 The scheduler itself writes most of them, and would wake itself by its own words.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..kubernetes.body_group import GroupBody
@@ -22,6 +23,16 @@ def is_hearsay(old: Thing, new: Thing) -> bool:
     if any(getattr(old, name) != getattr(new, name) for name in _HEAD):
         return False
     return type(old.body) is type(new.body) and _matters(old.body) == _matters(new.body)
+
+
+def without_handshakes(notes: Mapping[str, str]) -> Mapping[str, str]:
+    """Return a node's annotations without those by which device plug-ins say that they live.
+
+    HAMi and Volcano write them anew every half a minute on every node.
+    """
+    if not any(key.endswith("handshake") for key in notes):
+        return notes
+    return {key: said for key, said in notes.items() if not key.endswith("handshake")}
 
 
 def _matters(body: Any) -> Any:

@@ -20,10 +20,10 @@ from ..kubernetes.kinds import readers_for
 from ..kubernetes.meta import Thing, head_of, namespace_of
 from ..kubernetes.options import ReadOptions
 from ..kubernetes.reader import Objects, are_equal, read_thing
-from .hearsay import is_hearsay
+from .hearsay import is_hearsay, without_handshakes
 from .increments import Increments, ReadAgain
 from .sharing import Sharing
-from .shelves import POD, Entry, Kind, Name, Shelves, complain
+from .shelves import NODE, POD, Entry, Kind, Name, Shelves, complain
 
 __all__ = ["SOURCE", "Entry", "Kind", "Mirror", "Name"]
 
@@ -54,6 +54,8 @@ class Mirror:
         head = head_of(document)
         thing, faults, newest_s = read_thing(document, *kind, self._readers[kind], head)
         thing.source = SOURCE
+        if kind == NODE:
+            thing.annotations = without_handshakes(thing.annotations)
         meta = head.metadata if head is not None else None
         version = (meta.resource_version if meta is not None else None) or ""
         entry = Entry(thing.uid, version, thing, tuple(faults.found), newest_s)

@@ -17,7 +17,7 @@ from cluster.waiting import until
 
 T = TypeVar("T")
 _GOODBYE_S = 0.25
-"""TLS connections say goodbye after the session is closed, and nothing tells when they have."""
+"""TLS connections say goodbye after everything is closed, and nothing tells when they have."""
 
 
 class Following:

@@ -30,10 +30,16 @@ DRA = "resource.k8s.io/v1"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
+_NOT_OF_KUEUE: tuple[Kind, ...] = (
+    ("scheduling.volcano.sh", "Queue"),
+    ("scheduling.x-k8s.io", "ElasticQuota"),
+)
+
+
 class Changing:
     """Draws objects; ``shares`` are drawn rarely or often, ``mig`` says in which mode cards are."""
 
-    def __init__(self, seed: int, shares: float, mig: bool) -> None:
+    def __init__(self, seed: int, shares: float, mig: bool, kueue: bool = False) -> None:
         self.rng = random.Random(seed)
         self.shares = shares
         self.mig = mig
@@ -68,7 +74,15 @@ class Changing:
             ("kai.scheduler", "Topology"): (1, self._topology),
             ("topology.node.k8s.io", "NodeResourceTopology"): (1, self._numa),
             ("nodeinfo.volcano.sh", "Numatopology"): (1, self._numatopology),
+            ("kubeflow.org", "PyTorchJob"): (2, self._training),
+            ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): (2, self._leader_workers),
         }
+        if kueue:
+            for kind in _NOT_OF_KUEUE:
+                del self._makers[kind]
+            self._makers[("kueue.x-k8s.io", "ClusterQueue")] = (3, self._cluster_queue)
+            self._makers[("kueue.x-k8s.io", "Cohort")] = (1, self._cohort)
+            self._makers[("kueue.x-k8s.io", "LocalQueue")] = (3, self._local_queue)
 
     def steps(self, n: int, most: int = 4) -> Iterator[list[tuple[Kind, str, str, Data | None]]]:
         """Yield n times what changes at once: kind, namespace, name, object or None for gone."""
@@ -160,7 +174,7 @@ class Changing:
         self, notes: dict[str, str], labels: dict[str, str], spec: Data
     ) -> tuple[str, str] | None:
         """Put the pod into a group, or under an owner."""
-        how = self.rng.randrange(12)
+        how = self.rng.randrange(16)
         if how < 3:
             notes |= in_group(self._name("g", 4))
         elif how == 3:
@@ -175,11 +189,20 @@ class Changing:
         elif how == 6:
             labels["jobset.sigs.k8s.io/jobset-name"] = self._name("j", 2)
             return ("Job", self._name("j", 3))
+        elif how == 10:
+            labels["training.kubeflow.org/replica-type"] = self._one("master", "worker")
+            return ("PyTorchJob", "t")
+        elif how == 11:
+            labels["leaderworkerset.sigs.k8s.io/name"] = "lws"
+            labels["leaderworkerset.sigs.k8s.io/group-index"] = self._one("0", "1")
+            return ("StatefulSet", "lws")
         if self._often(0.1):
             notes[MIN_MEMBER] = self._one("1", "2", "many")
         if self._often(0.1):
             key = self._one("apportion.dev/topology-", "kai.scheduler/topology-")
             notes[f"{key}required" + ("-placement" if "kai" in key else "")] = "rack"
+        if self._often(0.1):
+            labels["kueue.x-k8s.io/queue-name"] = self._name("lq", 2)
         if self._often(0.1):
             notes["volcano.sh/queue-name"] = self._name("q", 3)
         if how in (7, 8):
@@ -335,6 +358,30 @@ class Changing:
         jobs = [{"name": "main", "replicas": self._one(1, 2), "template": {"spec": {}}}]
         return obj("jobset.x-k8s.io/v1alpha2", "JobSet", self._name("j", 2), self._space(),
                    spec={"replicatedJobs": jobs})  # fmt: skip
+
+    def _training(self) -> Data:
+        replicas = {"Master": {}, "Worker": {"replicas": self._one(1, 2)}}
+        return obj("kubeflow.org/v1", "PyTorchJob", "t", self._space(), meta=self._meta(),
+                   spec={"pytorchReplicaSpecs": replicas})  # fmt: skip
+
+    def _leader_workers(self) -> Data:
+        return obj("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "lws", self._space(),
+                   meta=self._meta(), spec={"replicas": 2, "leaderWorkerTemplate": {
+                       "size": self._one(1, 2)}})  # fmt: skip
+
+    def _cluster_queue(self) -> Data:
+        quota = {"name": "cpu", "nominalQuota": self._one(2, 8)}
+        flavors = [{"name": "f", "resources": [quota]}]
+        spec: Data = {"resourceGroups": [{"flavors": flavors}], "cohortName": self._name("co", 2)}
+        spec["namespaceSelector"] = self._one({}, {"matchLabels": {"app": "a"}})
+        return obj("kueue.x-k8s.io/v1beta1", "ClusterQueue", self._name("cq", 2), None, spec=spec)
+
+    def _cohort(self) -> Data:
+        return obj("kueue.x-k8s.io/v1beta1", "Cohort", self._name("co", 2), None, spec={})
+
+    def _local_queue(self) -> Data:
+        return obj("kueue.x-k8s.io/v1beta1", "LocalQueue", self._name("lq", 2), self._space(),
+                   spec={"clusterQueue": self._name("cq", 2)})  # fmt: skip
 
     def _owner(self, api: str, kind: str, name: str, above: tuple[str, str] | None) -> Data:
         meta: Data = self._meta()

@@ -15,12 +15,15 @@ from apportion.models.snapshot import write
 from .changing import Changing
 
 OPTIONS = ReadOptions(topology_labels=("rack",))
+KUEUE = ReadOptions(queues_from="kueue")
 START_S = 1767614400
 
 
-def follow(world: Changing, steps: int, moves: bool = True) -> Mirror:
+def follow(
+    world: Changing, steps: int, moves: bool = True, options: ReadOptions = OPTIONS
+) -> Mirror:
     """Change the world step by step, and compare after each."""
-    mirror = Mirror(OPTIONS)
+    mirror = Mirror(options)
     for i, changes in enumerate(world.steps(steps)):
         for kind, namespace, name, one in changes:
             if one is None:
@@ -53,6 +56,10 @@ def test_what_changes_at_random_is_as_if_read_anew(seed: int) -> None:
     follow(Changing(seed, shares, mig), 40, moves=seed % 2 == 0)
 
 
+def test_with_queues_of_kueue_it_is_so_too() -> None:
+    follow(Changing(77, 0.1, False, kueue=True), 60, options=KUEUE)
+
+
 def test_the_snapshot_is_that_of_the_documents() -> None:
     world = Changing(99, 0.2, False)
     mirror = follow(world, 30)
@@ -83,4 +90,6 @@ def test_nothing_that_is_kept_is_made_anew() -> None:
 @pytest.mark.parametrize("seed", range(1000, 1150))
 def test_what_changes_at_random_is_as_if_read_anew_at_length(seed: int) -> None:
     shares, mig = ((0.0, False), (0.15, False), (0.3, True))[seed % 3]
-    follow(Changing(seed, shares, mig), 60, moves=seed % 2 == 0)
+    kueue = seed % 5 == 0
+    options = KUEUE if kueue else OPTIONS
+    follow(Changing(seed, shares, mig, kueue), 60, moves=seed % 2 == 0, options=options)

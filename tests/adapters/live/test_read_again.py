@@ -123,6 +123,15 @@ def test_no_more_is_read_again_than_a_change_concerns(
     assert got == mirror.fresh(NOON_S)
 
 
+def test_a_node_whose_device_plug_in_says_that_it_lives_has_not_changed() -> None:
+    mirror = world()
+    there = node("n1")
+    there["metadata"]["annotations"] = {"hami.io/node-handshake": "Requesting_2026.01.05 12:00:30"}
+    changed = mirror.put(("", "Node"), json.dumps(there).encode())
+
+    assert not changed
+
+
 def test_a_later_moment_alone_reads_nothing_again() -> None:
     mirror = world()
     before = mirror.snapshot(NOON_S)
