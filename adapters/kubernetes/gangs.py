@@ -197,11 +197,17 @@ def _is_fixed(job: ScaleSpec) -> bool:
 
 
 def _of_job(spec: ScaleSpec, thing: Thing | None, pods: Sequence[Candidate]) -> Gang:
-    """Return the pods of a Job that are still to succeed, and those of the input that have."""
+    """Return the pods of a Job that are still to succeed, and those of the input that have.
+
+    Once pods of it run, the others join them singly: one that is lost comes back by itself, and a
+    Job counts the pods that are evicted as failures of its own.
+    """
+    asked = at_once(spec)
+    if any(c.state is PodState.RUNNING for c in pods):
+        return Gang(1, asked)
     status = thing.body.status if thing is not None else None
     seen = sum(c.state is PodState.SUCCEEDED for c in pods)
     gone = max(0, ((status.succeeded if status is not None else None) or 0) - seen)
-    asked = at_once(spec)
     return Gang(max(1, asked - gone), asked)
 
 

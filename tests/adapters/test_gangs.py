@@ -259,6 +259,14 @@ def test_pods_of_a_job_that_succeeded_and_are_gone_are_not_waited_for() -> None:
     assert groups(parallel, *pods(2, "Job", "j"), done) == {"j": (3, {}, 3)}
 
 
+def test_a_job_is_a_gang_when_it_starts_and_not_afterwards() -> None:
+    """An index that is lost must not cost the others, which the Job would count as failures."""
+    begun = [*pods(2, "Job", "j"), pod("j-2", owner=("Job", "j"), nodeName="n")]
+
+    assert groups(job(), *pods(3, "Job", "j")) == {"j": (3, {}, 3)}
+    assert groups(job(), *begun) == {"j": (1, {}, 3)}
+
+
 def test_pods_of_a_gang_that_all_finished_are_counted_only() -> None:
     over: Any = {"nodeName": "n", "status": {"phase": "Succeeded"}}
     world = snapshot(job(), *pods(3, "Job", "j", **over))
