@@ -1,6 +1,6 @@
 """What some pods need before they are bound: volumes, claimed devices, shares of devices."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ..access import Api
 from ..discovery import Resource
@@ -22,6 +22,7 @@ def steps_for(
     seen: Seen,
     resources: Mapping[Kind, Resource],
     reservations: Reservations,
+    may_write: Callable[[], bool] = lambda: True,
     means: Means | None = None,
 ) -> tuple[Step, ...]:
     """Return all steps, in the order in which they are taken.
@@ -36,10 +37,12 @@ def steps_for(
         What the feed has found to be installed.
     reservations
         Those that a Sweeper looks after.
+    may_write
+        Whether this replica still leads.
     """
     means = means or Means()
     return (
         Volumes(api, seen, means),
         Claims(api, seen, resources),
-        HandOver(api, seen, reservations, NodeLock(api, seen, means), means),
+        HandOver(api, seen, reservations, NodeLock(api, seen, means), means, may_write),
     )

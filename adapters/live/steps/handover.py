@@ -49,6 +49,8 @@ class HandOver:
     reservations: Reservations
     lock: NodeLock
     means: Means = field(default_factory=Means)
+    may_write: Callable[[], bool] = lambda: True
+    """Whether this replica still leads: asked before a pod is bound in turn."""
     _last_s: dict[NodeName, int] = field(default_factory=dict)
     """When a pod was last handed over, by node: their order is that of these times."""
 
@@ -122,6 +124,8 @@ class HandOver:
                 await self.lock.take(b)
                 if b is pods[-1]:
                     return
+                if not self.may_write():
+                    raise NotReadyError("another replica leads")
                 ended = await bind_group(self.api, [ToBind(b.pod, b.node)], self.means.sleep)
                 if ended.ends[b.pod.key] is not End.BOUND:
                     raise NotReadyError(ended.why, ended.retry_after_s)

@@ -161,6 +161,18 @@ def test_a_pod_that_hami_does_not_serve_ends_the_waiting() -> None:
     assert bench.notes("q") == {}
 
 
+def test_a_replica_that_leads_no_longer_binds_nobody_in_turn() -> None:
+    bench = Bench.of(hami_node(), asking("p", hami()), asking("q", hami()))
+    bound(bench.server)
+    works = step(bench)
+    works.may_write = lambda: False
+
+    with pytest.raises(NotReadyError, match="another replica leads"):
+        prepared(works, bench)
+
+    assert bench.server.sent("POST") == []
+
+
 @pytest.mark.parametrize(
     ("lock", "want"),
     [
