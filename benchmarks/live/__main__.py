@@ -6,11 +6,12 @@ Each run has a control plane of its own, with nodes that nobody plays: pods are 
 import argparse
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from ..machine import machine
 from .contestants import CONTESTANTS
-from .measures import burst, figures, spread, stream
+from .measures import burst, spread, stream
 
 
 def arguments() -> argparse.Namespace:
@@ -35,11 +36,11 @@ def main() -> int:
             one = CONTESTANTS[name]
             match asked.measure:
                 case "burst":
-                    found = figures(burst(one, asked.nodes, asked.pods, asked.gang))
+                    found = asdict(burst(one, asked.nodes, asked.pods, asked.gang))
                 case "stream":
-                    found = figures(stream(one, asked.nodes, asked.pods, asked.per_second))
+                    found = asdict(stream(one, asked.nodes, asked.pods, asked.per_second))
                 case _:
-                    found = figures(spread(one, asked.nodes, asked.gang))
+                    found = asdict(spread(one, asked.nodes, asked.gang))
             print(", ".join(f"{k} {v}" for k, v in found.items()), flush=True)
             if asked.out:
                 row = {"measure": asked.measure, **machine(), **found}

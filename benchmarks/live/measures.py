@@ -5,9 +5,8 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from cluster.client import Client
 from cluster.installing import DEFINITIONS
@@ -69,7 +68,7 @@ class Spread:
 
 
 @contextmanager
-def cluster(nodes: int) -> Iterator[tuple[ControlPlane, Client]]:
+def bare_cluster(nodes: int) -> Iterator[tuple[ControlPlane, Client]]:
     """Run a control plane of its own with so many nodes, and nobody who plays them."""
     folder = Path(tempfile.mkdtemp(prefix="apportion-bench-"))
     plane = ControlPlane(folder)
@@ -86,7 +85,7 @@ def cluster(nodes: int) -> Iterator[tuple[ControlPlane, Client]]:
 
 def burst(contestant: Contestant, nodes: int, pods: int, gang: int) -> Burst:
     """Create the pods, start the scheduler, and watch until all are bound."""
-    with cluster(nodes) as (plane, client):
+    with bare_cluster(nodes) as (plane, client):
         load.create(client, load.pods(pods, gang, contestant.of_pods))
         seen = Bindings(plane.admin, version(client))
         servers = [plane.parts[name].pid for name in ("etcd", "kube-apiserver")]
@@ -106,7 +105,7 @@ def burst(contestant: Contestant, nodes: int, pods: int, gang: int) -> Burst:
 
 def stream(contestant: Contestant, nodes: int, pods: int, per_second: float) -> Stream:
     """Start the scheduler, and create pods at a steady pace; a first pod shows that it is up."""
-    with cluster(nodes) as (plane, client), running(contestant, plane) as part:
+    with bare_cluster(nodes) as (plane, client), running(contestant, plane) as part:
         seen = Bindings(plane.admin, version(client))
         load.create(client, load.pods(1, 1, contestant.of_pods, "first"))
         seen.wait(1, GIVE_UP_S)
@@ -124,7 +123,7 @@ def stream(contestant: Contestant, nodes: int, pods: int, per_second: float) -> 
 
 def spread(contestant: Contestant, nodes: int, gang: int) -> Spread:
     """Start the scheduler, create one large gang, and see how far apart its binds are."""
-    with cluster(nodes) as (plane, client), running(contestant, plane):
+    with bare_cluster(nodes) as (plane, client), running(contestant, plane):
         seen = Bindings(plane.admin, version(client))
         load.create(client, load.pods(1, 1, contestant.of_pods, "first"))
         seen.wait(1, GIVE_UP_S)
@@ -143,7 +142,3 @@ def version(client: Client) -> str:
     """Return the resource version of this moment."""
     found: str = client.get(client.path("pods") + "?limit=1")["metadata"]["resourceVersion"]
     return found
-
-
-def figures(one: Burst | Stream | Spread) -> dict[str, Any]:
-    return asdict(one)

@@ -42,7 +42,7 @@ class Proxy:
 
     def __init__(self, access: Access) -> None:
         pool = urllib3.PoolManager(
-            maxsize=100, block=False, retries=False, ca_certs=str(access.ca_file)
+            maxsize=500, block=False, retries=False, ca_certs=str(access.ca_file)
         )
         self._state = _State(access, pool)
         self._server = _Server(self._state)

@@ -76,7 +76,7 @@ class Schedulers:
         )
         self.started.append(one)
         one.start()
-        one.wait_for("synced")
+        one.wait_for("synced", deadline_s=90)
         return one
 
     def stop(self) -> None:
