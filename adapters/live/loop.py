@@ -7,7 +7,7 @@ process, so that the watches go on meanwhile.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -274,7 +274,23 @@ class Loop:
         waits = last is None or last.plan.held or last.plan.nominations or timed
         wait_s = self._pace.retry_s if waits else self._pace.idle_s
         retry_s = self.backoff.next_s(now_s)
-        return wait_s if retry_s is None else max(0.0, min(wait_s, retry_s - now_s))
+        ends_s = [wait_s, *self._graces_s()]
+        if retry_s is not None:
+            ends_s.append(retry_s - now_s)
+        return max(0.0, min(ends_s))
+
+    def _graces_s(self) -> Iterator[float]:
+        """Give in how many seconds broken gangs are to be given up, if nothing completes them.
+
+        One whose grace is over already is so at once, where the cluster has refused to complete
+        it just now: it waits before it is tried again, and does not go on being there in part.
+        """
+        wall_s, grace_s = self._means.wall_s(), self._config().grace_s
+        refused = self.last.carried.refused if self.last else {}
+        for group, since_s in self.broken.since.items():
+            left_s = since_s + grace_s - wall_s
+            if left_s > 0 or group in refused:
+                yield left_s
 
     async def _until_woken(self, stop: asyncio.Event, timeout_s: float) -> None:
         woken = (stop, self._news.changed, self._carrier.ended)

@@ -5,7 +5,9 @@ in part.
 """
 
 import os
+import resource
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -189,21 +191,34 @@ def test_a_node_is_deleted_while_a_plan_is_carried_out(
     assert wait_placed(client, "second", deadline_s=AGAIN_S)["second"] == "n3"
 
 
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+
+
+def starve(pid: int) -> None:
+    """Let the process get no more memory than it has."""
+    size = int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.prlimit(pid, resource.RLIMIT_AS, (size, size))
+
+
 @pytest.mark.usefixtures("four")
-def test_the_solver_is_killed(client: Client, schedulers: Schedulers) -> None:
+@pytest.mark.parametrize("fault", [kill, starve])
+def test_the_solver_dies(
+    client: Client, schedulers: Schedulers, fault: Callable[[int], None]
+) -> None:
     # Long enough for the first cycle to wait until the solver's process is there.
     scheduler = schedulers.start("--budget", "20s")
     client.create_all(gang("g", 4, 4))
     wait_placed(client, *MEMBERS, deadline_s=30)
     assert scheduler.wait_for("cycle")[0]["engine"] == "exact"
 
-    killed = children(scheduler.pid)
-    for child in killed:
-        os.kill(child, signal.SIGKILL)
+    hit = children(scheduler.pid)
+    for child in hit:
+        fault(child)
     client.create_all(gang("h", 4, 4))
 
     wait_placed(client, "h-0", "h-1", "h-2", "h-3", deadline_s=AGAIN_S)
-    assert len(killed) >= 1
+    assert len(hit) >= 1
     assert invariants.faults(client) == []
 
 
