@@ -33,7 +33,12 @@ plan: $(STAMP)
 test: $(STAMP)
 	-$(CLUSTER).build
 	-$(CLUSTER).helm
-	$(BIN)/python -m pytest -n auto -m "not soak"
+	rm -rf $(AUDIT)
+	APPORTION_AUDIT=$(AUDIT) $(BIN)/python -m pytest -n auto -m "not soak"
+	$(CLUSTER).audit $(AUDIT)
+
+# What the scheduler's account did in the tests: a right that the manifest gives and nobody used fails.
+AUDIT := build/audit
 
 # Programs for the tests, from KUBEBUILDER_ASSETS or built by Go; minutes for the first time.
 CLUSTER := PYTHONPATH=tests $(BIN)/python -m cluster
