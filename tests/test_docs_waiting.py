@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from apportion.adapters.live.events import REASONS
-from apportion.adapters.live.group_status import PHASES
+from apportion.adapters.live.group_records import PHASES
 from apportion.adapters.live.verdicts import WORDS
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "waiting.md").read_text()

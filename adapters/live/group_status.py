@@ -6,62 +6,21 @@ is in the queue already. Nothing is written that is there.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Any
 
-from ...models import Group, Plan, Pod, PodState, QueueState, Snapshot
-from ..kubernetes.body_group import GroupConditionBody, GroupStatusBody
+from ...models import Group, Plan, Pod, PodState, QueueName, QueueState, Snapshot
+from ...models.queue import ROOT
+from ..kubernetes.body_group import GroupStatusBody
 from ..kubernetes.meta import Thing
 from ..kubernetes.times import seconds_of
-from .discovery import Resource
+from .group_records import Condition, GroupStatus, read_status, stamp
 from .verdicts import Verdict, cut, verdicts_of
-from .write import Write
 
-PHASES = ("Pending", "Inqueue", "Running", "Unknown", "Completed")
 READY = "tasks in gang are ready to be scheduled"
 """Reason of the condition Scheduled, in Volcano's words."""
 REFRESH_S = 60
 """A condition of which only the message has changed is written again after this long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """One condition of a PodGroup."""
-
-    type: str
-    status: str
-    reason: str
-    message: str
-    since: str
-    """When it was written, as a timestamp."""
-    transition: str
-    """Volcano's transitionID: by which cycle it was written."""
-
-    @property
-    def body(self) -> dict[str, str]:
-        out = {
-            "type": self.type,
-            "status": self.status,
-            "reason": self.reason,
-            "message": self.message,
-            "lastTransitionTime": self.since,
-            "transitionID": self.transition,
-        }
-        return {k: v for k, v in out.items() if v}
-
-
-@dataclass(frozen=True, slots=True)
-class GroupStatus:
-    """The status of a PodGroup."""
-
-    phase: str
-    running: int = 0
-    """Pods with a node, those included that have not begun to run there."""
-    succeeded: int = 0
-    failed: int = 0
-    conditions: tuple[Condition, ...] = ()
 
 
 def group_statuses(
@@ -110,53 +69,22 @@ def _is_steady(thing: Thing, group: Group, pods: Sequence[Pod]) -> bool:
     return not group.role_minimum and all(p.state is PodState.RUNNING for p in pods)
 
 
-def status_writes(
-    things: Iterable[Thing], statuses: Mapping[str, GroupStatus], resource: Resource
-) -> list[Write]:
-    """Return the requests that make the statuses so, for those that are not."""
-    sub = "status" if "status" in resource.subresources else ""
-    out: list[Write] = []
-    for thing in things:
-        status = statuses.get(thing.key)
-        if status is None or status == read_status(thing):
-            continue
-        body: dict[str, Any] = {
-            "phase": status.phase,
-            "running": status.running,
-            "succeeded": status.succeeded,
-            "failed": status.failed,
-            "conditions": [c.body for c in status.conditions],
-        }
-        head = {"uid": thing.uid} if thing.uid else {}
-        path = resource.path(thing.namespace, thing.name, sub)
-        out.append(Write("PATCH", path, {"metadata": head, "status": body}, thing.title))
-    return out
-
-
-def read_status(thing: Thing) -> GroupStatus:
-    """Return the status as it was read; a phase that is not written is ""."""
-    body: GroupStatusBody = thing.body.status or GroupStatusBody()
-    return GroupStatus(
-        body.phase or "",
-        body.running or 0,
-        body.succeeded or 0,
-        body.failed or 0,
-        tuple(_condition(c) for c in body.conditions or ()),
-    )
-
-
-def _condition(body: GroupConditionBody) -> Condition:
-    return Condition(
-        body.type or "", body.status or "", body.reason or "", body.message or "",
-        body.last_transition_time or "", body.transition_id or "",
-    )  # fmt: skip
-
-
 def _asks_for_nothing(group: Group, snapshot: Snapshot) -> bool:
     """Say whether a group without minResources may be let in: nothing has to be reserved for it."""
-    queue = snapshot.queues_by_name.get(group.queue)
-    is_open = queue is not None and queue.state is QueueState.OPEN
-    return group.min_resources is None and is_open and not group.hold
+    return group.min_resources is None and not group.hold and _is_open(group.queue, snapshot)
+
+
+def _is_open(name: QueueName, snapshot: Snapshot) -> bool:
+    """Say whether the queue and all above it are there and open."""
+    seen: set[str] = set()
+    at: QueueName | None = name
+    while at is not None and at != ROOT and at not in seen:
+        seen.add(at)
+        queue = snapshot.queues_by_name.get(at)
+        if queue is None or queue.state is not QueueState.OPEN or queue.hold:
+            return False
+        at = queue.parent
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,8 +181,3 @@ def _written_s(condition: Condition) -> int:
         return seconds_of(condition.since)
     except ValueError:
         return 0
-
-
-def stamp(now_s: int) -> str:
-    """Return seconds since 1970 as Kubernetes writes them."""
-    return datetime.fromtimestamp(now_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

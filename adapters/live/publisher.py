@@ -17,7 +17,8 @@ from ..kubernetes.meta import Thing
 from .access import Api, LostError, RefusedError, write
 from .discovery import Resource
 from .events import BURST, PER_S, Event, Teller, bound_events, evicted_events, unready_events
-from .group_status import group_statuses, status_writes
+from .group_records import status_writes
+from .group_status import group_statuses
 from .logs import event
 from .loop import Cycle
 from .pod_conditions import MOST, PodConditions

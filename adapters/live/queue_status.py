@@ -18,7 +18,7 @@ from ..kubernetes.drafts import FINISHED
 from ..kubernetes.meta import Thing
 from ..kubernetes.queue_names import DEFAULT
 from .discovery import Resource
-from .group_status import PHASES, GroupStatus
+from .group_records import PHASES, GroupStatus
 from .write import Write
 
 _CLOSED = ("Closed", "Closing")

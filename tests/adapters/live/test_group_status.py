@@ -10,7 +10,8 @@ from apportion.adapters.kubernetes.faults import Ledger
 from apportion.adapters.kubernetes.meta import Thing
 from apportion.adapters.kubernetes.reader import read_objects
 from apportion.adapters.live.discovery import Resource
-from apportion.adapters.live.group_status import GroupStatus, group_statuses, status_writes
+from apportion.adapters.live.group_records import GroupStatus, status_writes
+from apportion.adapters.live.group_status import group_statuses
 from apportion.models import Config
 from apportion.solver.entry import plan
 from kubernetes_objects import (
@@ -76,6 +77,12 @@ LARGE = {"cpu": "99"}
             [queue("shut", status={"state": "Closed"}), group(queue="shut")],
             ("Pending", 0, 0, 0), id="into a closed queue",
         ),
+        pytest.param(
+            [queue("top", status={"state": "Closing"}), queue("q", parent="top"),
+             group(queue="q")],
+            ("Pending", 0, 0, 0), id="below a closed queue",
+        ),
+        pytest.param([group(queue="gone")], ("Pending", 0, 0, 0), id="into no queue"),
         pytest.param([group("Inqueue")], ("Inqueue", 0, 0, 0), id="pods are still to come"),
         pytest.param(
             [group("Running", minResources={"cpu": 99})], ("Pending", 0, 0, 0), id="all pods gone"

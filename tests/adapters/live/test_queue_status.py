@@ -9,7 +9,7 @@ from apportion.adapters.kubernetes import ReadOptions
 from apportion.adapters.kubernetes.faults import Ledger
 from apportion.adapters.kubernetes.reader import read_objects
 from apportion.adapters.live.discovery import Resource
-from apportion.adapters.live.group_status import GroupStatus
+from apportion.adapters.live.group_records import GroupStatus
 from apportion.adapters.live.queue_status import default_queue, queue_statuses, queue_writes
 from apportion.adapters.live.write import Write
 from apportion.models import Config
