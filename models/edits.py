@@ -130,7 +130,8 @@ class SetMinimum(Value, frozen=True, tag_field="edit", tag="setMinimum"):
     minimum: int
 
     def __str__(self) -> str:
-        return f"let group {self.group} start with {self.minimum} members"
+        some = f"{self.minimum} member" + ("s" if self.minimum != 1 else "")
+        return f"let group {self.group} start with {some}"
 
 
 class SetRequests(Value, frozen=True, tag_field="edit", tag="setRequests"):

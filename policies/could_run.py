@@ -191,6 +191,11 @@ class _Company:
         return self._who[terms]
 
 
+def met_by_others(scene: Scene, m: Members) -> frozenset[PodKey]:
+    """Return the group's pods whose wish for company counts as met: others could give it."""
+    return _Company(scene).met(m)
+
+
 def with_running(scene: Scene, field: Field, m: Members) -> list[tuple[Pod, int]]:
     """Put the group's own running members back: they stay where they are."""
     back = [

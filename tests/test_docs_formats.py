@@ -10,6 +10,8 @@ import pydantic
 import pytest
 
 from apportion import models
+from apportion.adapters.ask.changes import Change
+from apportion.adapters.ask.conflict_words import Holder, Member
 from apportion.adapters.ask.difference import (
     Difference,
     GroupChange,
@@ -17,6 +19,8 @@ from apportion.adapters.ask.difference import (
     QueueChange,
     UseChange,
 )
+from apportion.adapters.ask.explain import Explanation
+from apportion.adapters.ask.rivals import Order, Rival
 from apportion.adapters.ask.whatif import Side, WhatIf
 from apportion.adapters.ask.whatif import to_document as answer_of
 from apportion.adapters.configuration import (
@@ -51,7 +55,10 @@ PEOPLE = (
     Scenario, Meta, Near, Cluster, ScenarioNode, NodeTaint, ScenarioQueue, ScenarioGroup, Role,
     Expectation, Configuration, Settings, Tiers, Expected, QueueSettings,
 )  # fmt: skip
-ANSWERS = (GroupChange, GroupState, QueueChange, UseChange, Side)
+ANSWERS = (
+    GroupChange, GroupState, QueueChange, UseChange, Side, Explanation, Member, Holder, Order,
+    Rival, Change,
+)  # fmt: skip
 
 
 def tables() -> dict[str, list[str]]:

@@ -3,13 +3,13 @@
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 PIPED_WIDTH = 100
 PATIENCE_S = 2.0
@@ -25,6 +25,16 @@ def console() -> "Console":
         sys.stdout.reconfigure(errors="replace")
     width = None if sys.stdout.isatty() else PIPED_WIDTH
     return Console(file=sys.stdout, width=width, highlight=False, emoji=False, soft_wrap=False)
+
+
+def print_all(parts: "Iterable[RenderableType]") -> None:
+    """Print the parts of a page on standard output, without spaces at the ends of lines."""
+    out = console()
+    with out.capture() as captured:
+        for part in parts:
+            out.print(part)
+    lines = captured.get().splitlines()
+    sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
 
 
 class Progress:

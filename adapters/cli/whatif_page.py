@@ -1,6 +1,5 @@
 """The page of a what-if: the edits, then who and what stands differently."""
 
-import sys
 from collections.abc import Iterable, Sequence
 
 from rich.table import Table
@@ -10,18 +9,13 @@ from ...models import GroupKey
 from ..ask.difference import Difference, GroupChange, GroupState
 from ..ask.whatif import WhatIf
 from .page import MOST_ROWS, grid, more, title
-from .terminal import console
+from .terminal import print_all
 from .words import amounts, count, percent, plain, resource, short
 
 
 def show(answer: WhatIf) -> None:
     """Print the page."""
-    out = console()
-    with out.capture() as captured:
-        for part in _parts(answer):
-            out.print(part)
-    lines = captured.get().splitlines()
-    sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
+    print_all(_parts(answer))
 
 
 def _parts(answer: WhatIf) -> Iterable[Table | Text]:

@@ -11,14 +11,14 @@ import pytest
 import typer
 
 from apportion import __version__
-from apportion.adapters.cli import app, check, crds, plan, rules, run, version, whatif
+from apportion.adapters.cli import app, check, crds, explain, plan, rules, run, version, whatif
 
 HEAVY = ("ortools", "numpy", "networkx", "pydantic", "rich", "yaml", "kubernetes")
 KUBECTL = "examples/kubectl-dump/dump.yaml"
 
 
 def examples() -> list[str]:
-    pages = (plan, check, whatif, rules, run, crds, version)
+    pages = (plan, check, explain, whatif, rules, run, crds, version)
     texts = (app.TOUR, *(page.EXAMPLES for page in pages))
     lines = [line.strip() for text in texts for line in text.splitlines()]
     return [ln for ln in lines if ln.startswith(("apportion ", "kubectl "))]
@@ -45,7 +45,8 @@ def test_help_is_the_tour(cli: Any, args: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["plan", "check", "whatif", "rules", "run", "status", "snapshot", "crds", "version"]
+    "command",
+    ["plan", "check", "explain", "whatif", "rules", "run", "status", "snapshot", "crds", "version"],
 )
 def test_every_command_has_examples(cli: Any, command: str) -> None:
     result = cli(command, "--help")

@@ -1,0 +1,355 @@
+"""Changes: the smallest ones of each kind that would start a group, each tried before it is told.
+
+A change is tried by planning a copy of the cluster with it. Within its kind it is smallest where
+the next smaller one was tried as well and does not do, or where there is none.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...models import Config, GroupKey, Node, Snapshot, Toleration
+from ...models.edit import edited
+from ...models.edit_nodes import HOSTNAME
+from ...models.edits import (
+    AddNodes,
+    DropSelector,
+    Edit,
+    Relax,
+    RemoveGroup,
+    SetMinimum,
+    SetPriority,
+    SetQueue,
+    Tolerate,
+    Uncordon,
+)
+from ...models.value import Value, to_data, to_json
+from ...policies.fitting import Field
+from ...policies.limits import limits_of
+from ...policies.members import Members, Standing
+from ...policies.node_rules import HARD
+from ...policies.outcome import Outcome
+from ...policies.podset import PodSet
+from ...policies.quota import non_preemptible_use
+from ...policies.scene import Scene
+from ...solver.entry import plan
+from ...solver.process import SolverProcess
+
+MOST_PLANS = 60
+"""So many plans are made for one group; what is not tried by then is not told."""
+MOST_TIMES = 8
+"""So many times what it asks for a queue is raised at most."""
+MOST_OF_A_KIND = 3
+"""So many changes of one kind are told: other models of nodes, other taints."""
+
+
+class Change(Value, frozen=True, omit_defaults=False):
+    """A change that starts the group; it was made on a copy, and the copy planned."""
+
+    kind: str
+    edits: tuple[Edit, ...]
+    says: str
+    starts: bool
+    """True: at once; False: once others have left their places."""
+    evicts: int
+    """How many pods that plan evicts."""
+    smallest: bool
+    """Proven smallest within its kind."""
+
+
+def to_rows(changes: Iterable[Change]) -> list[dict[str, Any]]:
+    """Return the changes as plain data."""
+    return [
+        {
+            "kind": c.kind, "says": c.says, "starts": c.starts, "evicts": c.evicts,
+            "smallest": c.smallest,
+            "edits": [{**to_data(e), "says": str(e)} for e in c.edits],
+        }
+        for c in changes
+    ]  # fmt: skip
+
+
+@dataclass
+class Trial:
+    """Tries changes on copies; equal ones once."""
+
+    snapshot: Snapshot
+    config: Config
+    key: GroupKey
+    process: SolverProcess | None
+    stop: Callable[[], bool] = lambda: False
+    plans: int = 0
+    _known: dict[bytes, tuple[bool, bool, int]] = field(default_factory=dict)
+
+    @property
+    def is_over(self) -> bool:
+        return self.plans >= MOST_PLANS or self.stop()
+
+    def of(self, edits: Sequence[Edit]) -> tuple[bool, bool, int]:
+        """Say whether the group starts, whether at once, and how many pods are evicted."""
+        case = to_json(list(edits))
+        if case not in self._known:
+            if self.is_over:
+                return False, False, 0
+            self.plans += 1
+            changed = edited(self.snapshot, edits)
+            made = plan(changed, self.config, process=self.process)
+            now = any(b.group == self.key for b in made.binds)
+            later = any(n.group == self.key for n in made.nominations)
+            self._known[case] = (now or later, now and not later, len(made.evictions))
+        return self._known[case]
+
+    def starts(self, edits: Sequence[Edit]) -> bool:
+        return self.of(edits)[0]
+
+    def told(self, kind: str, edits: Sequence[Edit], smallest: bool) -> Change:
+        _, now, evicts = self.of(edits)
+        says = " and ".join(map(str, edits))
+        return Change(kind, tuple(edits), says, now, evicts, smallest and not self.is_over)
+
+
+def changes_for(outcome: Outcome, trial: Trial) -> list[Change]:
+    """Return changes that start the group, the kinds in the order in which they are asked for."""
+    m = outcome.scene.roster[trial.key]
+    asked = _Asked(outcome, m, trial)
+    out: list[Change] = []
+    for make in (
+        asked.queues, asked.levels, asked.tolerations, asked.selectors, asked.cordons,
+        asked.members, asked.nodes, asked.victims, asked.priority, asked.dues,
+    ):  # fmt: skip
+        out += make()
+    return out
+
+
+class _Asked:
+    """One held group, and what could be changed for it."""
+
+    def __init__(self, outcome: Outcome, m: Members, trial: Trial) -> None:
+        self._outcome, self._m, self._trial = outcome, m, trial
+        self._scene: Scene = outcome.scene
+        self._wanted = list(m.first) or list(m.pending[:1])
+        self._queues = self._over_limits()
+
+    # Queues
+
+    def _over_limits(self) -> list[Edit]:
+        """Return what would have to be raised for the group to stay within limits and dues."""
+        scene, g = self._scene, self._m.group
+        limits, ask = limits_of(scene), scene.rows(self._wanted)
+        out: list[Edit] = []
+        for q in scene.tree.path(g.queue):
+            for r, name in enumerate(scene.ledger.resources):
+                most, need = limits.limit[q][r], int(ask[r])
+                use = int(self._outcome.use_after[q][r])
+                named = scene.tree.queues[q].capability.get(name)
+                if need and most is not None and named is not None and use + need > most:
+                    out.append(SetQueue(q, "limit", name, use + need))
+                due = limits.due_named(q).get(r) if not g.preemptable else None
+                fixed = non_preemptible_use(scene)[q][r]
+                if need and due is not None and fixed + need > due:
+                    out.append(SetQueue(q, "due", name, fixed + need))
+        return out
+
+    def queues(self) -> Iterator[Change]:
+        """Yield the queue amounts that would have to be raised, if that suffices.
+
+        By so many times what the group asks for: others of the queue may come before it.
+        """
+        if not self._queues:
+            return
+        for change in self._fewest("queue", self._raised, MOST_TIMES):
+            less = [self._lowered(change.edits, k) for k in range(len(change.edits))]
+            smallest = change.smallest and not any(map(self._trial.starts, less))
+            yield self._trial.told("queue", change.edits, smallest)
+
+    def _raised(self, times: int) -> list[Edit]:
+        ask = dict(zip(self._scene.ledger.resources, self._scene.rows(self._wanted), strict=True))
+        return [
+            SetQueue(e.queue, e.setting, e.resource, e.amount + (times - 1) * int(ask[e.resource]))
+            for e in self._queues
+            if isinstance(e, SetQueue) and e.amount is not None
+        ]
+
+    @staticmethod
+    def _lowered(edits: Sequence[Edit], k: int) -> list[Edit]:
+        out = list(edits)
+        e = out[k]
+        assert isinstance(e, SetQueue)
+        assert e.amount is not None
+        out[k] = SetQueue(e.queue, e.setting, e.resource, e.amount - 1)
+        return out
+
+    def dues(self) -> Iterator[Change]:
+        """Yield the due at which the group could claim its room from others."""
+        scene, g = self._scene, self._m.group
+        if g.queue not in scene.tree or not g.preemptable:
+            return
+        named, ask = limits_of(scene).due_named(g.queue), scene.rows(self._wanted)
+        edits: list[Edit] = []
+        less: list[Edit] = []
+        for r, name in enumerate(scene.ledger.resources):
+            need = int(self._outcome.use_after[g.queue][r]) + int(ask[r])
+            if ask[r] and r not in scene.ledger.uncounted and need > named.get(r, need):
+                edits.append(SetQueue(g.queue, "due", name, need))
+                less.append(SetQueue(g.queue, "due", name, need - 1))
+        if edits and self._trial.starts(edits):
+            yield self._trial.told("due", edits, not self._trial.starts(less))
+
+    # Wishes
+
+    def levels(self) -> Iterator[Change]:
+        """Yield the narrowest level that would do in the stead of the required one."""
+        g = self._m.group
+        asked = [("", g.topology), *((s.name, s.topology) for s in g.subgroups)]
+        for name, request in asked:
+            if request is None or not request.required:
+                continue
+            levels = [x.name for t in self._scene.snapshot.topologies if t.name == request.topology
+                      for x in t.levels]  # fmt: skip
+            at = levels.index(request.required) if request.required in levels else len(levels)
+            for level in (*reversed(levels[:at]), ""):
+                if self._trial.starts([Relax(g.key, level, name)]):
+                    yield self._trial.told("level", [Relax(g.key, level, name)], True)
+                    break
+
+    def tolerations(self) -> Iterator[Change]:
+        """Yield single taints that would have to be tolerated."""
+        taints = dict.fromkeys(
+            (t.key, t.value, t.effect)
+            for n in self._scene.nodes if n.takes_pods for t in n.taints if t.effect in HARD
+        )  # fmt: skip
+        edits: list[Edit] = [
+            Tolerate(self._m.key, Toleration(key, "Equal", value, effect))
+            for key, value, effect in taints
+        ]
+        yield from self._each("toleration", edits)
+
+    def selectors(self) -> Iterator[Change]:
+        """Yield single wishes for nodes that would have to be dropped."""
+        specs = {p.spec for p in self._wanted}
+        labels = sorted({k for s in specs for k, _ in s.node_selector})
+        edits: list[Edit] = [DropSelector(self._m.key, k) for k in labels]
+        if any(s.node_affinity is not None for s in specs):
+            edits.append(DropSelector(self._m.key))
+        yield from self._each("selector", edits)
+
+    def cordons(self) -> Iterator[Change]:
+        """Yield single cordoned nodes that would have to take pods again."""
+        closed = [n.name for n in self._scene.nodes if n.unschedulable and n.ready]
+        yield from self._each("cordon", [Uncordon(n) for n in closed[: 2 * MOST_OF_A_KIND]])
+
+    def _each(self, kind: str, edits: Iterable[Edit]) -> Iterator[Change]:
+        """Yield those single changes that suffice; a single one is the smallest there is."""
+        told = 0
+        for e in edits:
+            if told < MOST_OF_A_KIND and self._trial.starts([e]):
+                told += 1
+                yield self._trial.told(kind, [e], True)
+
+    # Sizes
+
+    def members(self) -> Iterator[Change]:
+        """Yield the largest minimum with which the group would start."""
+        m = self._m
+        if m.standing is not Standing.NEW or m.group.role_minimum or m.need < 2:
+            return
+        done = m.group.effective_minimum - m.need
+
+        def edits(n: int) -> list[Edit]:
+            return [SetMinimum(m.key, done + m.need - n)]
+
+        yield from self._fewest("members", edits, m.need - 1)
+
+    def nodes(self) -> Iterator[Change]:
+        """Yield how many nodes of a model would have to be added, for the models that help."""
+        models = list(self._models())
+        for beside in ([], self._queues) if self._queues else ([],):
+            found = 0
+            for n in models:
+                if found >= MOST_OF_A_KIND:
+                    return
+
+                def edits(k: int, like: str = n.name, base: Sequence[Edit] = beside) -> list[Edit]:
+                    return [*base, AddNodes(like, k)]
+
+                for change in self._fewest("nodes", edits, max(1, len(self._wanted))):
+                    found += 1
+                    yield change
+            if found:
+                return
+
+    def _models(self) -> Iterator[Node]:
+        """Yield a node of each model that would take some pod of the group, were it empty."""
+        seen: set[object] = set()
+        for n in self._scene.nodes:
+            labels = tuple(sorted(of for of in n.labels.items() if of[0] != HOSTNAME))
+            kind = (n.allocatable, n.taints, labels, n.devices)
+            if kind in seen:
+                continue
+            seen.add(kind)
+            (new,) = edited(Snapshot(nodes=(n,)), [AddNodes(n.name)]).nodes[1:]
+            for p in self._wanted:
+                refused = (f.refuse(PodSet((p,)), new) for f in self._scene.filters)
+                if p.footprint.fits(new.allocatable) and not any(refused):
+                    yield n
+                    break
+
+    def _fewest(self, kind: str, edits: Callable[[int], list[Edit]], most: int) -> Iterator[Change]:
+        """Yield the smallest number that does, by bisection; none where the largest does not."""
+        if most < 1 or not self._trial.starts(edits(most)):
+            return
+        low, high = 0, most
+        while high - low > 1 and not self._trial.is_over:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._trial.starts(edits(middle)) else (middle, high)
+        yield self._trial.told(kind, edits(high), high - low == 1)
+
+    # Order
+
+    def priority(self) -> Iterator[Change]:
+        """Yield the lowest priority with which the group would start."""
+        g = self._m.group
+        mine = self._scene.roster.values()
+        ladder = sorted({n + 1 for m in mine for n in _priorities(m) if n >= g.priority})
+
+        def edits(n: int) -> list[Edit]:
+            return [SetPriority(g.key, ladder[n - 1])]
+
+        yield from self._fewest("priority", edits, len(ladder))
+
+    def victims(self) -> Iterator[Change]:
+        """Yield the smallest set of running groups without which the group would start."""
+        scene = self._scene
+        running = [m for m in scene.roster.values() if m.running and m.key != self._m.key]
+        running.sort(key=lambda m: (m.group.priority, len(m.running), -m.group.created_s, m.key))
+        told = 0
+        for m in running:
+            if told < MOST_OF_A_KIND and self._fits_without([m]):
+                edits = [RemoveGroup(m.key)]
+                if self._trial.starts(edits):
+                    told += 1
+                    yield self._trial.told("victims", edits, True)
+        if told or not self._fits_without(running):
+            return
+        kept = running
+        for m in reversed(running):
+            fewer = [x for x in kept if x is not m]
+            if self._fits_without(fewer):
+                kept = fewer
+        several: list[Edit] = [RemoveGroup(m.key) for m in kept]
+        if self._trial.starts(several):
+            less = [[e for e in several if e is not x] for x in several]
+            yield self._trial.told("victims", several, not any(map(self._trial.starts, less)))
+
+    def _fits_without(self, groups: Sequence[Members]) -> bool:
+        """Say whether nodes would have places, were these groups gone; a plan may say no yet."""
+        scene, outcome = self._scene, self._outcome
+        gone = outcome.evicted | {p.key for m in groups for p in m.running}
+        without = Outcome(scene, outcome.places, gone, bound=())
+        world = scene.world(gone)
+        world.present.extend(without.new_pods)
+        return Field(scene, without.room, world).place(self._wanted).places is not None
+
+
+def _priorities(m: Members) -> Iterable[int]:
+    return (m.group.priority, *(p.priority for p in m.running))

@@ -1,0 +1,161 @@
+"""A conflict in words and numbers: what each rule asks, what there is, and who holds the rest."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ...models import Pod
+from ...models.quantity import show
+from ...models.value import Value
+from ...policies.limits import limits_of
+from ...policies.members import Standing
+from ...policies.parts import NodeClass
+from ...policies.podset import PodSet
+from ...policies.quota import non_preemptible_use
+from ...solver.alone import Alone, Subject
+from ...solver.conflict import Conflict
+
+MOST_HOLDERS = 3
+
+
+class Holder(Value, frozen=True, omit_defaults=False):
+    """Who has what is missing, and may not be evicted."""
+
+    name: str
+    """A group, or ``pods of other schedulers``."""
+    amount: int
+    """Of the resource, in canonical units."""
+
+
+class Member(Value, frozen=True, omit_defaults=False):
+    """One member of a conflict: a rule, what it is about, and what it says there."""
+
+    rule: str
+    about: str
+    message: str
+    resource: str = ""
+    holders: tuple[Holder, ...] = ()
+
+
+def members_of(conflict: Conflict) -> tuple[Member, ...]:
+    """Return the conflict's members in words, in the order in which they are told."""
+    told = conflict.told
+    ordered = sorted(conflict.subjects, key=told.subjects.index)
+    return tuple(_WORDS.get(rule, _other)(told, (rule, about)) for rule, about in ordered)
+
+
+def _gang(told: Alone, subject: Subject) -> Member:
+    m = told.members
+    if m.standing is Standing.WHOLE:
+        said = "runs with its minimum, and one member more is asked for"
+    else:
+        missing = max(0, m.need - len(m.running))
+        said = f"starts with {m.need} members or not at all"
+        if m.running:
+            said += f"; {len(m.running)} run, {missing} more have to start"
+        if m.role_need:
+            roles = ", ".join(f"{n} of role {r}" for r, n in sorted(m.role_need.items()))
+            said += f" ({roles})"
+    return Member(*subject, said)
+
+
+def _capacity(told: Alone, subject: Subject) -> Member:
+    cls, column = told.about[subject]
+    scene = told.scene
+    assert column is not None
+    name = scene.ledger.resources[column]
+    need = max(s.row[column] for s in told.shapes)
+    offered = int(scene.allocatable[cls.nodes[0]][column])
+    free = max(0, cls.room[column])
+    each = " each" if cls.size > 1 else ""
+    beside = " beside what may not be evicted" if free < offered else ""
+    said = (
+        f"{show(free, name)} of {show(offered, name)} {name} free{each}{beside}; a pod asks for "
+        f"{show(need, name)}"
+    )
+    here = set(cls.nodes)
+    held = _holders(told, (p for p, i in scene.holders if i in here), column)
+    return Member(*subject, said, name, held)
+
+
+def _quota(told: Alone, subject: Subject) -> Member:
+    scene, m = told.scene, told.members
+    limits = limits_of(scene)
+    for q in scene.tree.path(m.group.queue):
+        for r, name in enumerate(scene.ledger.resources):
+            ask = int(scene.rows(m.first or m.pending[:1])[r])
+            mine = [p for p in scene.snapshot.pods if p.group is not None and p.state == "running"
+                    and q in _path(told, p)]  # fmt: skip
+            if subject[1] == f"{q} {name}":
+                most = limits.limit[q][r]
+                use = int(limits.use[q][r])
+                said = (
+                    f"queue {q} may have {show(most or 0, name)} {name}; "
+                    f"{show(use, name)} is used by what may not be evicted, "
+                    f"{show(ask, name)} is asked for"
+                )
+                return Member(*subject, said, name, _holders(told, mine, r))
+            if subject[1] == f"{q} due of {name}":
+                due, use = limits.due_named(q)[r], int(non_preemptible_use(scene)[q][r])
+                said = (
+                    f"cannot be preempted, so it has to stay within the due of queue {q}, "
+                    f"{show(due, name)} {name}; {show(use, name)} is used by such work, "
+                    f"{show(ask, name)} is asked for"
+                )
+                fixed = [p for p in mine if not scene.roster[p.group or m.key].group.preemptable]
+                return Member(*subject, said, name, _holders(told, fixed, r))
+    return _other(told, subject)
+
+
+def _path(told: Alone, pod: Pod) -> Iterable[str]:
+    scene = told.scene
+    queue = scene.snapshot.groups_by_key[pod.group].queue if pod.group is not None else None
+    return scene.tree.path(queue) if queue is not None and queue in scene.tree else ()
+
+
+def _topology(told: Alone, subject: Subject) -> Member:
+    for bond in told.scene.bonds.of_group(told.members.key):
+        if bond.label == subject[1] and bond.required is not None:
+            n = sum(bond.holds(p) for p in told.members.first or told.members.pending)
+            return Member(*subject, f"its {n} pods have to lie in one {bond.required.told}")
+    return _other(told, subject)
+
+
+def _other(told: Alone, subject: Subject) -> Member:
+    """Say it as the filter does; else what the rule asks, in its own words."""
+    rules: dict[str, Any] = {r.name: r for r in told.scene.rules}  # type: ignore[attr-defined]
+    rule = rules.get(subject[0])
+    known = told.about.get(subject)
+    if known is not None and rule in told.scene.filters:
+        said = _refusal(told, rule, known[0])
+        if said:
+            return Member(*subject, said)
+    doc = (rule.__doc__ or "").strip().split("\n")[0] if rule is not None else ""
+    return Member(*subject, doc.rstrip(".") or "is broken")
+
+
+def _refusal(told: Alone, rule: Any, cls: NodeClass) -> str:
+    node = told.scene.nodes[cls.nodes[0]]
+    for s in told.shapes:
+        reason = rule.refuse(PodSet((s.sample,)), node)
+        if reason is not None:
+            return str(reason.message)
+    return ""
+
+
+def _holders(told: Alone, pods: Iterable[Pod], column: int) -> tuple[Holder, ...]:
+    held: Counter[str] = Counter()
+    for p in pods:
+        if p.group != told.members.key:
+            name = f"group {p.group}" if p.group is not None else "pods of other schedulers"
+            held[name] += int(told.scene.row(p)[column])
+    most = sorted(((n, k) for k, n in held.items() if n), key=lambda t: (-t[0], t[1]))
+    return tuple(Holder(k, n) for n, k in most[:MOST_HOLDERS])
+
+
+_WORDS: Mapping[str, Callable[[Alone, Subject], Member]] = {
+    "gang": _gang,
+    "capacity": _capacity,
+    "quota": _quota,
+    "topology": _topology,
+}

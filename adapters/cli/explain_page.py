@@ -1,0 +1,141 @@
+"""The page of an explanation: the verdict, the conflict or the rivals, and the changes."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from rich.table import Table
+from rich.text import Text
+
+from ...models.quantity import show as amount_of
+from ..ask.changes import Change
+from ..ask.conflict_words import Member
+from ..ask.explain import Explanation
+from ..ask.rivals import Order
+from .page import MOST_ROWS, grid, more, title
+from .terminal import print_all
+from .words import count, plain
+
+_VERDICT = {
+    "hold": "waits: something about it or its queue keeps it from starting, whatever is free",
+    "rules": "waits: it could not start if it came first and all that may be evicted were gone",
+    "order": "waits: it could start alone, but other work has the better claim",
+}
+_KINDS = {
+    "queue": "more of its queue", "level": "a wider level", "toleration": "a toleration",
+    "selector": "one wish less", "cordon": "a node back", "members": "fewer members",
+    "nodes": "more nodes", "victims": "other groups gone", "priority": "a higher priority",
+    "due": "a higher due",
+}  # fmt: skip
+
+
+def show(found: Explanation) -> None:
+    """Print the page."""
+    print_all(_parts(found))
+
+
+def _parts(found: Explanation) -> Iterable[Table | Text]:
+    verdict = _VERDICT.get(found.held_by, "")
+    if not verdict:
+        s = found.state
+        verdict = {"runs": "runs", "starts": "starts now", "promised": "is promised a place"}.get(
+            s.state, "has nothing that waits"
+        )
+    name = Text.assemble((plain(found.group), "bold"), f"  queue {plain(found.queue)}")
+    yield name
+    yield Text(verdict)
+    yield from _conflict(found)
+    if found.order is not None:
+        yield from _order(found.order)
+    if not found.conflict and (found.order is None or not found.order.rivals):
+        yield from _reasons(found)
+    yield from _changes(found.changes)
+
+
+def _conflict(found: Explanation) -> Iterable[Table | Text]:
+    if not found.conflict:
+        return
+    if found.held_by == "hold":
+        note = ""
+    elif found.minimal:
+        note = "without any one of them the others can hold"
+    else:
+        note = "not proven smallest"
+    yield title("Cannot hold together" if found.held_by == "rules" else "Held by", note)
+    table = grid(18, None, None)
+    # Equal sentences of one rule are told once, with all that they are about.
+    ordered = sorted(found.conflict, key=lambda m: found.conflict.index(_first(found, m)))
+    rows = [(k, list(ms)) for k, ms in groupby(ordered, key=lambda m: (m.rule, m.message))]
+    for (rule, message), ms in rows[:MOST_ROWS]:
+        about = ", ".join(plain(_about(m)) for m in ms[:4])
+        rest = f" and {len(ms) - 4} more" if len(ms) > 4 else ""
+        said = Text(plain(message))
+        for h in ms[0].holders:
+            said.append(
+                f"\nheld by {plain(h.name)}: {amount_of(h.amount, ms[0].resource)}", style="dim"
+            )
+        table.add_row("", Text(plain(rule), style="yellow"), Text(about + rest), said)
+    yield table
+    yield from more(rows)
+
+
+def _first(found: Explanation, m: Member) -> Member:
+    same = (m.rule, m.message)
+    return next(x for x in found.conflict if (x.rule, x.message) == same)
+
+
+def _about(m: Member) -> str:
+    """Say what it is about, without the resource that the sentence names."""
+    return m.about.removesuffix(f" {m.resource}") if m.resource else m.about
+
+
+def _order(order: Order) -> Iterable[Table | Text]:
+    tier = {
+        "repair": "repairs a broken gang", "entitled": "inside what its queue is entitled to",
+        "surplus": "beyond what its queue is entitled to",
+    }[order.tier]  # fmt: skip
+    yield Text(f"Its work is {tier}." if order.tier != "repair" else f"It {tier}.")
+    heading = "Stands before it" if order.rivals else "No exchange"
+    yield title(heading, "" if order.complete else "the search was cut short")
+    if not order.rivals:
+        table = grid(None)
+        table.add_row("", Text(plain(order.says)))
+        yield table
+        return
+    table = grid(48, 22, None)
+    for r in order.rivals[:MOST_ROWS]:
+        table.add_row(
+            "", Text(plain(r.group), style="yellow"), f"{r.way}, {count(r.pods, 'pod')}",
+            Text(plain(r.why)),
+        )  # fmt: skip
+    yield table
+    yield from more(order.rivals)
+
+
+def _reasons(found: Explanation) -> Iterable[Table | Text]:
+    if not found.reasons:
+        return
+    yield title("Why")
+    table = grid(18, None)
+    for r in found.reasons:
+        table.add_row("", Text(plain(r.rule), style="yellow"), Text(plain(r.message)))
+    yield table
+
+
+def _changes(changes: Sequence[Change]) -> Iterable[Table | Text]:
+    if not changes:
+        return
+    yield title("Would start it", "each was planned; any one of these suffices")
+    table = grid(20, None, None)
+    for c in changes[:MOST_ROWS]:
+        when = "now" if c.starts else "once others have left"
+        notes = [when]
+        if c.evicts:
+            notes.append(f"that plan evicts {count(c.evicts, 'pod')}")
+        if not c.smallest:
+            notes.append("less might do")
+        table.add_row(
+            "", Text(_KINDS.get(c.kind, c.kind), style="green"), Text(plain(c.says)),
+            Text("; ".join(notes), style="dim"),
+        )  # fmt: skip
+    yield table
+    yield from more(changes)
