@@ -109,10 +109,10 @@ class Access:
 
     def __init__(
         self,
-        session: aiohttp.ClientSession,
+        http: aiohttp.ClientSession,
         server: Callable[[bool], Awaitable[Server]],
     ) -> None:
-        self._session = session
+        self._http = http
         self._server_of = server
         self._server: Server | None = None
         self._read_s = 0.0
@@ -191,7 +191,7 @@ class Access:
         try:
             server = await self._known(renew=False)
             self.requests += 1
-            async with self._session.request(
+            async with self._http.request(
                 method,
                 server.url + path,
                 data=data,
@@ -261,8 +261,8 @@ async def opened(
     connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=60)
     async with aiohttp.ClientSession(
         connector=connector, trust_env=True, read_bufsize=1 << 20, auto_decompress=True
-    ) as session:
-        yield Access(session, settings)
+    ) as http:
+        yield Access(http, settings)
 
 
 async def _settings(
