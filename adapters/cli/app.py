@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from ...models.errors import BugError, InputError
-from . import check, crds, explain, plan, rules, snapshot, status, version, whatif
+from . import check, crds, explain, plan, replay, rules, snapshot, status, version, whatif
 from . import run as run_command
 
 UNHOLDING, UNUSABLE, BUG, INTERRUPTED = 1, 2, 3, 130
@@ -61,6 +61,7 @@ def app() -> typer.Typer:
     made.command(epilog=rules.EXAMPLES)(rules.rules)
     made.command(epilog=run_command.EXAMPLES)(run_command.run)
     made.command(epilog=status.EXAMPLES)(status.status)
+    made.command(epilog=replay.EXAMPLES)(replay.replay)
     made.command(epilog=snapshot.EXAMPLES)(snapshot.snapshot)
     made.command(epilog=crds.EXAMPLES)(crds.crds)
     made.command(epilog=version.EXAMPLES)(version.version)

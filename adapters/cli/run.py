@@ -83,6 +83,14 @@ def run(
         str,
         typer.Option("--reservation-namespace", metavar="NAME", help="Where these pods are made."),
     ] = "kai-resource-reservation",
+    record: Annotated[
+        str | None,
+        typer.Option("--record", metavar="DIR", help="Keep the last cycles there, for replay."),
+    ] = None,
+    record_cycles: Annotated[
+        int,
+        typer.Option("--record-cycles", metavar="N", min=1, max=100_000, help="How many of them."),
+    ] = 100,
     log_format: Annotated[
         str, typer.Option("--log-format", metavar="text|json", help="One line for each event.")
     ] = "text",
@@ -105,6 +113,7 @@ def run(
     from ..live.service import Options, identity, run_until_signalled, serve
     from ..live.settings import SettingsFile
     from ..live.steps import Options as Reservations
+    from ..recording import Recorder
 
     logs.set_up(_format(log_format))
     changes = picked.changes
@@ -127,6 +136,7 @@ def run(
         Pace(period_s=_seconds(period)),
         _address(listen) if listen is not None else None,
         Reservations(reservation_image or "", reservation_namespace),
+        Recorder(record, record_cycles) if record is not None else None,
     )
     run_until_signalled(lambda stop: serve(options, settings, stop))
     return 0

@@ -60,6 +60,7 @@ class Cycle:
 
     number: int
     snapshot: Snapshot
+    config: Config
     plan: Plan
     carried: Carried
     seconds: Mapping[str, float]
@@ -214,7 +215,9 @@ class Loop:
         if not self._dry_run:
             await self._release(late, seen)
         before, self._changes_before = self._changes_before, changes
-        done = Cycle(self.cycles, seen, made, carried, seconds, changes - before, tuple(late))
+        done = Cycle(
+            self.cycles, seen, config, made, carried, seconds, changes - before, tuple(late)
+        )  # fmt: skip
         self.last = done
         for tell in self._listeners:
             await tell(done)

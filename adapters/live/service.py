@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..kubernetes.options import ReadOptions
+from ..recording import Recorder
 from .access import Access, opened
 from .feed import Feed
 from .lease import Lease, LeaseName
@@ -20,6 +21,7 @@ from .loop import Cycle, Loop, Pace
 from .metrics import Metrics
 from .mirror import Kind, Mirror
 from .publisher import Publisher
+from .recording import Recording
 from .reviews import Reviews
 from .settings import SettingsFile
 from .steps import Options as ReservationOptions
@@ -46,6 +48,8 @@ class Options:
     listen: tuple[str, int] | None = None
     """Host and port of the pages for health and metrics; None: there are none."""
     reservations: ReservationOptions = field(default_factory=ReservationOptions)
+    recorder: Recorder | None = None
+    """Where cycles are kept; None: nowhere."""
 
 
 async def serve(options: Options, settings: SettingsFile, stop: asyncio.Event) -> None:
@@ -90,6 +94,7 @@ class Service:
                 identity(), self.leads,
             )
         )  # fmt: skip
+        self.recording = None if options.recorder is None else Recording(options.recorder)
         self.web = None
         if options.listen is not None:
             host, port = options.listen
@@ -144,6 +149,8 @@ class Service:
             for task in background:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
+            if self.recording is not None:
+                await self.recording.finish()
             if self.web is not None:
                 await self.web.stop()
             event("stopped", cycles=self.loop.cycles)
@@ -179,6 +186,8 @@ class Service:
         self.metrics.configured(not self.settings.trouble)
         if self.web is not None:
             self.web.cycle(report)
+        if self.recording is not None:
+            self.recording.note(cycle)
 
     async def _watch_parts(self) -> None:
         """Keep what is shown of lease and watches up to date."""

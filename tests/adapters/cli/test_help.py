@@ -46,8 +46,11 @@ def test_help_is_the_tour(cli: Any, args: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["plan", "check", "explain", "whatif", "rules", "run", "status", "snapshot", "crds", "version"],
-)
+    [
+        "plan", "check", "explain", "whatif", "rules", "run", "status", "replay", "snapshot",
+        "crds", "version",
+    ],
+)  # fmt: skip
 def test_every_command_has_examples(cli: Any, command: str) -> None:
     result = cli(command, "--help")
 

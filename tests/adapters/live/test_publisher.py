@@ -20,7 +20,7 @@ from apportion.models import GroupKey, Plan, PodKey
 from fakes.requests import FakeRequests
 from kubernetes_objects import NOON, NOON_S, Data, in_group, node, pod, pod_group, queue
 
-from .worlds import planned
+from .worlds import GREEDY, planned
 
 API = "scheduling.volcano.sh"
 STATUS = frozenset(("status",))
@@ -68,7 +68,7 @@ class Bench:
         done = [PodKey(f"default/{name}") for name in carry]
         seen = self.mirror.snapshot(NOON_S)
         carried = Carried(bound=done, evicted=done)
-        self.publisher.note(Cycle(1, seen, plan, carried, {}, 0, unready))
+        self.publisher.note(Cycle(1, seen, GREEDY, plan, carried, {}, 0, unready))
         asyncio.run(self.publisher.once())
 
     @property
@@ -129,7 +129,7 @@ def test_a_bind_that_had_to_be_prepared_is_told_once_it_is_seen() -> None:
     bench = Bench(node("n"), pod("a"), served={})
     seen = bench.mirror.snapshot(NOON_S)
     carried = Carried(preparing=[GroupKey("default/a")])
-    bench.publisher.note(Cycle(1, seen, planned(seen), carried, {}, 0))
+    bench.publisher.note(Cycle(1, seen, GREEDY, planned(seen), carried, {}, 0))
     asyncio.run(bench.publisher.once())
     before = list(bench.reasons)
 
@@ -243,7 +243,7 @@ def test_of_fast_cycles_the_last_is_told_and_all_that_has_happened() -> None:
     async def both() -> None:
         for name in "ab":
             done = Carried(bound=[PodKey(f"default/{name}")])
-            bench.publisher.note(Cycle(1, seen, plan, done, {}, 0))
+            bench.publisher.note(Cycle(1, seen, GREEDY, plan, done, {}, 0))
         running = asyncio.create_task(bench.publisher.run())
         async with asyncio.timeout(5):
             while len(bench.api.sent) < 2:

@@ -11,7 +11,7 @@ from apportion.adapters.live.telling import count_cycle, log_cycle, report_of
 from apportion.models import GroupKey
 from oracle.build import NOW, Members, node, queue, snapshot
 
-from .worlds import planned
+from .worlds import GREEDY, planned
 
 WORLD = snapshot(node("n1", 4), queue("q"), Members("g", "q", waiting=2, minimum=2))
 SECONDS = {"snapshot": 0.5, "solve": 2.0, "recheck": 0.25, "apply": 1.0}
@@ -20,7 +20,7 @@ SECONDS = {"snapshot": 0.5, "solve": 2.0, "recheck": 0.25, "apply": 1.0}
 def cycle(carried: Carried | None = None) -> Cycle:
     plan = planned(WORLD)
     bound = Carried(bound=[b.pod for b in plan.binds])
-    return Cycle(7, WORLD, plan, carried if carried is not None else bound, SECONDS, 3)
+    return Cycle(7, WORLD, GREEDY, plan, carried if carried is not None else bound, SECONDS, 3)
 
 
 def test_a_report_has_the_phases_in_three() -> None:
