@@ -46,10 +46,12 @@ def whatif(
     changed_config: Config | None = None,
     settings: Sequence[str] = (),
     process: SolverProcess | None = None,
+    known: Plan | None = None,
 ) -> WhatIf:
     """Plan a cluster as it is and after edits.
 
-    ``changed_config`` are the settings of the second plan, where they differ.
+    ``changed_config`` are the settings of the second plan, where they differ; ``known`` is the
+    first plan, where it was made before.
 
     Raises
     ------
@@ -57,7 +59,7 @@ def whatif(
         If an edit names what there is not, or a number that cannot be.
     """
     other = edited(snapshot, edits)
-    base = plan(snapshot, repeatable(config), process=process)
+    base = known if known is not None else plan(snapshot, repeatable(config), process=process)
     new_config = config if changed_config is None else replace(changed_config, seed=config.seed)
     new = plan(other, repeatable(new_config), process=process)
     before, after = (snapshot, base), (other, new)

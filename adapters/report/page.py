@@ -21,6 +21,7 @@ from .timeline import Moment, timeline_section
 from .verdict import notes_sections, tiers_section
 
 NAVIGATION = (
+    ("ask", "What if"), ("difference", "Difference"),
     ("map", "Cluster"), ("queues", "Queues"), ("starts", "Starts"), ("promised", "Promised"),
     ("evicted", "Evicted"), ("waits", "Waits"), ("timeline", "Timeline"), ("tiers", "Objective"),
     ("rejected", "Rejected"), ("warnings", "Warnings"),
@@ -42,12 +43,23 @@ class Report:
     """What would let groups start that wait; None: nobody asked."""
 
 
-def written(report: Report) -> str:
+@dataclass(frozen=True)
+class Controls:
+    """What a page has besides where somebody serves it: it may then ask its own server."""
+
+    header: Html
+    sections: tuple[Html, ...]
+    """Before all others."""
+    script: str
+
+
+def written(report: Report, controls: Controls | None = None) -> str:
     """Return the document. Equal reports give equal documents."""
     plan, snapshot = report.plan, report.snapshot
     here = stays(plan, snapshot)
     jobs = jobs_of(sizes(here))
     sections = [
+        *(controls.sections if controls is not None else ()),
         ClusterMap(snapshot, here, jobs).section(),
         queues_section(telling_rows(plan.queues), ceilings_of(snapshot, report.config)),
         *outcome_sections(plan, jobs, report.changes or {}),
@@ -60,14 +72,19 @@ def written(report: Report) -> str:
         "body",
         tag("a", "To the plan", href="#main", class_="skip"),
         patterns(len(jobs.number_of), separators()),
-        tag("header", *_head(report), _navigation(sections)),
+        tag("header", *_head(report), controls.header if controls else "", _navigation(sections)),
         tag("main", *sections, id="main", tabindex=-1),
         tag("footer", tag("p", _footer(plan))),
+        tag("script", verbatim(controls.script)) if controls is not None else "",
     )
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy_of(style)),
+        tag(
+            "meta",
+            http_equiv="Content-Security-Policy",
+            content=policy_of(style, controls.script if controls else None),
+        ),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="referrer", content="no-referrer"),
         tag("title", _title(report)),
@@ -76,10 +93,17 @@ def written(report: Report) -> str:
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en').markup}\n"
 
 
-def policy_of(style: str) -> str:
-    """Return the content security policy: nothing is loaded, and only this very style applies."""
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+def policy_of(style: str, script: str | None = None) -> str:
+    """Return the content security policy: nothing is loaded, only this style and script apply."""
+    rules = ["default-src 'none'", f"style-src {_hash(style)}", "base-uri 'none'"]
+    if script is None:
+        return "; ".join((*rules, "form-action 'none'"))
+    return "; ".join((*rules, f"script-src {_hash(script)}", "form-action 'self'"))
+
+
+def _hash(source: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
 
 
 def _style(count_of_looks: int) -> str:
@@ -123,7 +147,7 @@ def _head(report: Report) -> list[Part]:
         tag("p", when, class_="dim") if when else "",
         tag("dl", *(tag("div", tag("dt", t), tag("dd", v, tag("small", s))) for t, v, s in facts),
             class_="facts"),
-        tag("p", solver.detail) if solver.detail else "",
+        tag("p", f"{solver.engine}: {solver.detail}") if solver.detail else "",
     ]  # fmt: skip
 
 

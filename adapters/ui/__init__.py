@@ -1,0 +1,1 @@
+"""The page for a browser, served on this machine alone, with search and questions."""

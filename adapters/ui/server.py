@@ -1,0 +1,166 @@
+"""The server: one page, on the loopback interface, for whoever knows its address.
+
+The address has a random token in its path. Requests for another host are refused, so that no name
+that leads here (DNS rebinding) helps; so are those that another site's page makes. Nothing here
+changes anything: a question plans a copy.
+"""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import hmac
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from importlib import resources
+from typing import TypeVar
+
+from aiohttp import web
+
+from ...models import Config, InputError, Plan, Snapshot
+from ...solver.process import SolverProcess
+from ..report.difference import difference_section
+from ..report.elements import Html
+from ..report.page import Controls, Report, written
+from .form import question_form, search_box
+from .question import answered
+
+HOST = "127.0.0.1"
+STOP_S = 1.0
+HEADERS = {
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+T = TypeVar("T")
+
+
+class Pages:
+    """The pages of one cluster: as it is, and as it would be."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        config: Config,
+        base: Plan,
+        subject: str,
+        process: SolverProcess | None = None,
+    ) -> None:
+        self.snapshot, self.config, self.base, self.subject = snapshot, config, base, subject
+        self._process = process
+        self._script = resources.files(__package__).joinpath("search.js").read_text()
+
+    def page(self, changes: Sequence[str]) -> tuple[int, str]:
+        """Return status and document of a question; one without changes shows the base."""
+        report = Report(self.base, self.snapshot, self.config, self.subject)
+        if not changes:
+            return 200, self._written(report, (), "")
+        try:
+            answer, config = answered(self.snapshot, self.config, changes, self.base, self._process)
+        except InputError as e:
+            return 400, self._written(report, changes, str(e))
+        snapshot, plan = answer.changed
+        report = Report(plan, snapshot, config, self.subject)
+        return 200, self._written(report, changes, "", (difference_section(answer),))
+
+    def _written(
+        self, report: Report, changes: Sequence[str], problem: str, more: tuple[Html, ...] = ()
+    ) -> str:
+        form = question_form(changes, self.snapshot, problem)
+        return written(report, Controls(search_box(), (form, *more), self._script))
+
+
+class Server:
+    """Serves pages until :meth:`stop`; start it once."""
+
+    def __init__(self, pages: Pages, port: int = 0, token: str | None = None) -> None:
+        self.port = port
+        self.token = token if token is not None else secrets.token_urlsafe(24)
+        self._pages = pages
+        self._one_at_a_time = asyncio.Lock()
+        self._runner: web.AppRunner | None = None
+
+    @property
+    def address(self) -> str:
+        return f"http://{HOST}:{self.port}/{self.token}/"
+
+    async def start(self) -> None:
+        """Listen on the loopback interface.
+
+        Raises
+        ------
+        InputError
+            If the port is taken.
+        """
+        app = web.Application()
+        app.router.add_get("/{token}/", self._page)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=STOP_S)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, HOST, self.port).start()
+        except OSError as e:
+            await runner.cleanup()
+            raise InputError(f"cannot listen on {HOST}:{self.port} (--port): {e.strerror}") from e
+        self._runner = runner
+        self.port = runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        """Stop listening."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.cleanup()
+
+    async def _page(self, request: web.Request) -> web.Response:
+        if not self._is_welcome(request):
+            return web.Response(status=403, text="this page is not for you\n", headers=HEADERS)
+        changes = [c for c in request.query.getall("edit", []) if c.strip()]
+        if value := request.query.get("value", "").strip():
+            changes.append(f"{request.query.get('option', '')} {value}")
+        changes = list(dict.fromkeys(changes))
+        async with self._one_at_a_time:
+            status, document = await _aside(lambda: self._pages.page(changes))
+        return web.Response(
+            status=status, text=document, content_type="text/html", charset="utf-8",
+            headers=HEADERS,
+        )  # fmt: skip
+
+    def _is_welcome(self, request: web.Request) -> bool:
+        hosts = (f"{HOST}:{self.port}", f"localhost:{self.port}")
+        origin = request.headers.get("Origin")
+        token = request.match_info["token"].encode(errors="replace")
+        return (
+            hmac.compare_digest(token, self.token.encode())
+            and request.headers.get("Host") in hosts
+            and origin in (None, *(f"http://{h}" for h in hosts))
+            and request.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
+        )
+
+
+async def _aside(do: Callable[[], T]) -> T:
+    """Do something long in a thread that does not keep the program from ending."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def run() -> None:
+        made: concurrent.futures.Future[T] = concurrent.futures.Future()
+        try:
+            made.set_result(do())
+        except Exception as e:
+            made.set_exception(e)
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(_hand_over, made, done)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await done
+
+
+def _hand_over(made: "concurrent.futures.Future[T]", done: "asyncio.Future[T]") -> None:
+    if done.done():
+        return
+    if (error := made.exception()) is not None:
+        done.set_exception(error)
+    else:
+        done.set_result(made.result())
