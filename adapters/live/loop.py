@@ -144,6 +144,8 @@ class Loop:
         )  # fmt: skip
         self.cycles = 0
         self.last: Cycle | None = None
+        self._looked_s = 0.0
+        """When the cluster was looked at for the last plan."""
         self.beat_s = self._means.now_s()
         """When the loop last showed that it is alive."""
         self.rests = False
@@ -193,6 +195,7 @@ class Loop:
         changes = self._news.changes
         self._news.changed.clear()
         self._carrier.ended.clear()
+        self._looked_s = began
         seen = self._look()
         seconds["snapshot"] = means.now_s() - began
         solving = means.now_s()
@@ -276,7 +279,8 @@ class Loop:
         timed = self.broken.since or self._config().ready_within_s
         waits = last is None or last.plan.held or last.plan.nominations or timed
         wait_s = self._pace.retry_s if waits else self._pace.idle_s
-        retry_s = self.backoff.next_s(now_s)
+        # Who was held back when the cluster was looked at may have waited long enough by now.
+        retry_s = self.backoff.next_s(self._looked_s)
         ends_s = [wait_s, *self._graces_s()]
         if retry_s is not None:
             ends_s.append(retry_s - now_s)

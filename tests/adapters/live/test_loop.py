@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from apportion.adapters.live.access import RefusedError
+from apportion.adapters.live.binder import TRIES
 from apportion.adapters.live.loop import Cycle, Loop, Means, Pace
 from apportion.models import Config, GroupKey, Plan, PodState, Snapshot
 from fakes.cluster import FakeCluster, Script
@@ -157,6 +158,26 @@ def test_a_group_that_was_refused_waits_and_keeps_no_other_waiting() -> None:
     [reason] = [r for h in stage.cycles[1].plan.held if h.group == "x/a" for r in h.reasons]
     assert "waits before it is tried again: binding pod x/a0 to node n1: 403" in reason.message
     assert stage.cluster.asked("bind") == ["x/a0", "x/b0"]
+
+
+def test_a_wait_that_ends_while_a_plan_is_made_is_not_forgotten() -> None:
+    once = failing("bind", lambda: RefusedError(409, "AlreadyBound"), "x/g0", times=TRIES)
+
+    def slow(seen: Snapshot) -> Plan:
+        # The first plan is refused; the second is made while the group waits, until that is over.
+        if len(stage.cycles) == 1:
+            threading.Event().wait(0.05)
+        return planned(seen)
+
+    stage = Stage(snapshot(*NODES, queue("q"), Members("g", "q", waiting=1)), once, slow)
+    stage.loop.backoff.first_s = 0.02
+
+    def wake() -> None:
+        stage.cluster.put(replace(stage.cluster.pod("x/g0"), labels={"x": "y"}))
+
+    stage.until(lambda: "x/g0" in stage.cluster.places, do=wake)
+
+    assert len(stage.cycles) >= 2
 
 
 def test_a_planner_that_fails_is_tried_again() -> None:
