@@ -96,7 +96,7 @@ def test_the_commands_of_the_page_work_with_kubectl(client: Client, kubectl: Run
     # A selector of a budget is replaced as a whole by every apply, and called configured for it.
     assert [ln for ln in changed if not ln.startswith("poddisruptionbudget.policy/")] == []
     told = kubectl(
-        "auth", "can-i", "create", "pods/eviction", "-A",
+        "auth", "can-i", "create", "pods", "--subresource=eviction", "-A",
         "--as", f"system:serviceaccount:{NAMESPACE}:apportion",
     )  # fmt: skip
     assert told.strip() == "yes"
