@@ -129,6 +129,7 @@ class Backdrop:
             return False
         self._stamps[part] = stamp
         self._made[part] = self._made.get(part, 0) + 1
+        self.books.put(part, None)
         book = Book()
         with self.ledger.into(book):
             make()
@@ -266,6 +267,7 @@ class Backdrop:
         self.owners = owners_of(self.objects)
 
     def _make_devices(self) -> None:
+        self.books.put("claims of devices", None)
         # Claims are resolved once for all their pods: what is said of them is not the pods'.
         ledger = self._claims_ledger = Ledger()
         ledger.refused_before = self.books.refused

@@ -37,12 +37,18 @@ _NOT_OF_KUEUE: tuple[Kind, ...] = (
 
 
 class Changing:
-    """Draws objects; ``shares`` are drawn rarely or often, ``mig`` says in which mode cards are."""
+    """Draws objects; ``shares`` are drawn rarely or often, ``mig`` says in which mode cards are.
 
-    def __init__(self, seed: int, shares: float, mig: bool, kueue: bool = False) -> None:
+    With ``grouped``, labels of pods name groups of shares, as KAI's do.
+    """
+
+    def __init__(
+        self, seed: int, shares: float, mig: bool = False, grouped: bool = True, kueue: bool = False
+    ) -> None:
         self.rng = random.Random(seed)
         self.shares = shares
         self.mig = mig
+        self.grouped = grouped
         self.there: dict[tuple[Kind, str, str], Data] = {}
         self._makers: dict[Kind, tuple[int, Callable[[], Data]]] = {
             ("", "Pod"): (60, self._pod),
@@ -148,6 +154,10 @@ class Changing:
         if "nodeName" not in spec and self._often(0.15):
             status["nominatedNodeName"] = self._name("n", 5)
         meta = self._meta()
+        if "uid" not in meta and self._often(0.5):
+            status["phase"] = ""  # not admitted yet
+        if self._often(0.05):
+            notes["example.com/numa"] = "node-0"
         if self._often(0.08):
             meta["deletionTimestamp"] = LATER[0]
         scheduler = self._one("apportion", "apportion", "apportion", "default-scheduler")
@@ -218,7 +228,7 @@ class Changing:
             which = self.rng.randrange(4 if self.mig else 3)
             if which == 0:
                 notes["gpu-fraction"] = self._one("0.5", "0.25")
-                if self._often(0.3):
+                if self.grouped and self._often(0.3):
                     labels["runai-gpu-group"] = self._name("gg", 2)
             elif which == 1:
                 requests |= {GPU: 1, "nvidia.com/gpumem": self._one(1000, 8000)}
@@ -228,7 +238,7 @@ class Changing:
                 requests[GPU] = 1
                 if self._often(0.5):
                     notes["example.com/gpu-index"] = self._one("0", "1", "0,1")
-                if self._often(0.2):
+                if self.grouped and self._often(0.2):
                     notes["run.ai/reserve_for_gpu_index"] = "1"
                     labels["runai-gpu-group"] = self._name("gg", 2)
             else:

@@ -16,6 +16,12 @@ from .changing import Changing
 
 OPTIONS = ReadOptions(topology_labels=("rack",))
 KUEUE = ReadOptions(queues_from="kueue")
+KINDS_OF_SHARES: tuple[dict[str, Any], ...] = (
+    {"shares": 0.0},
+    {"shares": 0.2},
+    {"shares": 0.3, "mig": True},
+    {"shares": 0.5, "grouped": False},
+)
 START_S = 1767614400
 
 
@@ -52,16 +58,15 @@ def same(got: Snapshot, want: Snapshot, about: str) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_what_changes_at_random_is_as_if_read_anew(seed: int) -> None:
-    shares, mig = ((0.0, False), (0.15, False), (0.3, True))[seed % 3]
-    follow(Changing(seed, shares, mig), 40, moves=seed % 2 == 0)
+    follow(Changing(seed, **KINDS_OF_SHARES[seed % 4]), 40, moves=seed % 3 == 0)
 
 
 def test_with_queues_of_kueue_it_is_so_too() -> None:
-    follow(Changing(77, 0.1, False, kueue=True), 60, options=KUEUE)
+    follow(Changing(77, 0.1, kueue=True), 60, options=KUEUE)
 
 
 def test_the_snapshot_is_that_of_the_documents() -> None:
-    world = Changing(99, 0.2, False)
+    world = Changing(99, 0.2)
     mirror = follow(world, 30)
 
     order = {kind: i for i, kind in enumerate(mirror.readable)}
@@ -77,7 +82,7 @@ def test_the_snapshot_is_that_of_the_documents() -> None:
 
 
 def test_nothing_that_is_kept_is_made_anew() -> None:
-    mirror = follow(Changing(7, 0.1, False), 40)
+    mirror = follow(Changing(7, 0.1), 40)
     before, after = mirror.snapshot(START_S), mirror.snapshot(START_S + 1)
 
     dated: Any = {p.key for p in before.pods if p.created_s < before.taken_at_s}
@@ -89,7 +94,7 @@ def test_nothing_that_is_kept_is_made_anew() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1000, 1150))
 def test_what_changes_at_random_is_as_if_read_anew_at_length(seed: int) -> None:
-    shares, mig = ((0.0, False), (0.15, False), (0.3, True))[seed % 3]
     kueue = seed % 5 == 0
     options = KUEUE if kueue else OPTIONS
-    follow(Changing(seed, shares, mig, kueue), 60, moves=seed % 2 == 0, options=options)
+    world = Changing(seed, **KINDS_OF_SHARES[seed % 4], kueue=kueue)
+    follow(world, 60, moves=seed % 3 == 0, options=options)
