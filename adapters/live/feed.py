@@ -24,6 +24,8 @@ _REQUIRED = frozenset((("", "Pod"), ("", "Node")))
 _DISCOVERY = ("", "")
 """In whose name troubles with discovery are told."""
 _EXPIRED = 410
+_FUTURE = "Too large resource version"
+"""Said where etcd was restored from a backup: what we know has not happened yet."""
 _NOT_FOUND = 404
 _SHORT_S = 1.0
 """A watch that ends within this time without a word is begun again after a wait."""
@@ -164,7 +166,7 @@ class Feed:
                     if moved is None:
                         return
                     resource = moved
-                if e.status == _EXPIRED:
+                if e.status == _EXPIRED or _FUTURE in e.message:
                     self._versions[kind] = ""
                 else:
                     self.troubles[kind] = f"{resource.plural}: {e}"

@@ -64,6 +64,14 @@ class FakeApiServer:
         self._compacted = self.version
         self._pages.clear()
 
+    def restore(self, version: int) -> None:
+        """Go back to an earlier version, as a backup of etcd does; its objects are to be put."""
+        self.version = version
+        for objects in self._objects.values():
+            objects.clear()
+        self._log.clear()
+        self._pages.clear()
+
     def cut(self) -> None:
         """Break every watch off."""
         self._watches += 1
@@ -96,6 +104,9 @@ class FakeApiServer:
         at = int(params["resourceVersion"])
         if at < self._compacted:
             raise RefusedError(410, "Expired", f"too old resource version: {at}")
+        if at > self.version:
+            said = f"Too large resource version: {at}, current: {self.version}"
+            raise RefusedError(504, "Timeout", said)
         seen = next((i for i, (v, _, _) in enumerate(self._log) if v > at), len(self._log))
         while True:
             while seen < len(self._log):

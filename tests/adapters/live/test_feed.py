@@ -208,6 +208,21 @@ def test_after_a_compaction_nothing_deleted_is_left(run: Any) -> None:
     run(test())
 
 
+def test_after_a_backup_was_restored_what_is_there_counts(run: Any) -> None:
+    async def test() -> None:
+        async with Bench(filled(pods=9)) as b:
+            await b.synced()
+            await b.until(lambda: b.server.count("watch") == 2)
+            b.server.restore(1)
+            b.server.put("nodes", node("n"))
+            b.server.put("pods", pod("p0"), pod("older"))
+            b.server.cut()
+            await b.until(lambda: b.has() == {"p0", "older"})
+            await b.until(lambda: not b.feed.troubles)
+
+    run(test())
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -16,6 +16,7 @@ from kubernetes_objects import (
     obj,
     pod,
     pod_group,
+    pod_in,
     priority_class,
     queue,
 )
@@ -130,6 +131,36 @@ def test_a_node_whose_device_plug_in_says_that_it_lives_has_not_changed() -> Non
     changed = mirror.put(("", "Node"), json.dumps(there).encode())
 
     assert not changed
+
+
+def test_defaults_of_a_namespace_concern_pods_that_are_not_admitted_yet() -> None:
+    mirror = world()
+    put(mirror, pod("raw", meta={"creationTimestamp": NOON}, status={"phase": ""}))
+    mirror.snapshot(NOON_S)
+
+    item = {"type": "Container", "default": {"memory": "1Gi"}}
+    put(mirror, obj("v1", "LimitRange", "l", spec={"limits": [item]}))
+    got = mirror.snapshot(NOON_S)
+
+    assert mirror.read_again == (1, 1)
+    assert got == mirror.fresh(NOON_S)
+    assert pod_in(got, "raw").spec.requests["memory"] == 1 << 30
+
+
+def test_the_first_report_of_cells_concerns_every_pod_those_of_others_too() -> None:
+    mirror = world()
+    note = {"example.com/numa": "node-0"}
+    put(mirror, pod("lies", annotations=note, scheduler="other", nodeName="n0", meta=META))
+    mirror.snapshot(NOON_S)
+
+    zone = {"name": "node-0", "type": "Node", "resources": [{"name": "cpu", "capacity": "8"}]}
+    kind = ("topology.node.k8s.io/v1alpha2", "NodeResourceTopology")
+    put(mirror, obj(*kind, "n0", None, zones=[zone]))
+    got = mirror.snapshot(NOON_S)
+
+    assert mirror.read_again == (23, 12)
+    assert got == mirror.fresh(NOON_S)
+    assert [c.cell for c in pod_in(got, "lies").cells] == [0]
 
 
 def test_a_later_moment_alone_reads_nothing_again() -> None:
