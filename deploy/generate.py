@@ -21,7 +21,8 @@ from .dashboards import DASHBOARDS, written
 HERE = Path(__file__).resolve().parent
 BEGIN, END = "# make generate writes from here", "# to here"
 TABLE_BEGIN, TABLE_END = "<!-- make generate writes from here -->", "<!-- to here -->"
-RULES = {"ClusterRole": everywhere(), "Role": IN_OWN_NAMESPACE}
+RULES = {"clusterrole": everywhere(), "role": IN_OWN_NAMESPACE}
+SHARES = {"shares-clusterrole": FOR_SHARES, "shares-role": IN_RESERVATIONS}
 
 
 def generated() -> dict[Path, str]:
@@ -29,15 +30,15 @@ def generated() -> dict[Path, str]:
     chart = HERE / "chart"
     crds = {chart / "crds" / f"{name}.yaml": definition(name) for name in NAMES}
     files = {
-        chart / "files" / f"{kind.lower()}-rules.yaml": rules(rights)
-        for kind, rights in RULES.items()
+        chart / "files" / f"{role}-rules.yaml": rules(rights)
+        for role, rights in (RULES | SHARES).items()
     }
     pages = {chart / "dashboards" / f"{d.name}.json": written(d) for d in DASHBOARDS}
     plain, told = HERE / "apportion.yaml", HERE.parent / "docs" / "security.md"
     shares = HERE / "shares.yaml"
     texts = {
         plain: with_rules(plain.read_text(), *RULES.values()),
-        shares: with_rules(shares.read_text(), FOR_SHARES, IN_RESERVATIONS),
+        shares: with_rules(shares.read_text(), *SHARES.values()),
         told: with_table(told.read_text()),
     }
     return crds | files | pages | texts

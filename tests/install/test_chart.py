@@ -95,6 +95,25 @@ def test_switched_on_it_has_the_extras_too(render: Any, plain: Objects) -> None:
         assert without_helm(made[key]) == plain[key]
 
 
+def shares() -> Objects:
+    things = yaml.safe_load_all((ROOT / "deploy" / "shares.yaml").read_text())
+    return {(t["kind"], t["metadata"]["name"]): t for t in things}
+
+
+def test_switched_on_it_hands_shares_of_devices_over(render: Any) -> None:
+    before, made = render(), render("deviceShares.enabled=true")
+    beside = render("deviceShares.enabled=true", "deviceShares.createNamespace=false")
+
+    added = {key: without_helm(made[key]) for key in set(made) - set(before)}
+    for thing in added.values():
+        assert thing["metadata"].pop("labels")
+    assert added == shares()
+    assert set(made) - set(beside) == {
+        (kind, "kai-resource-reservation")
+        for kind in ("Namespace", "ServiceAccount", "Role", "RoleBinding")
+    }
+
+
 @pytest.mark.parametrize(
     ("switch", "want_gone"),
     [
@@ -174,7 +193,8 @@ def test_values_reach_the_command_line(render: Any) -> None:
 
 
 def test_arguments_are_options_of_the_command(render: Any) -> None:
-    everything = render('period="2s"', "dryRun=true", 'shard="pool=gpu"')
+    everything = render('period="2s"', "dryRun=true", 'shard="pool=gpu"',
+                        'deviceShares.reservationImage="example.com/reserve:1"')  # fmt: skip
     alone = render("replicas=1", "leaderElection.enabled=false")
     group: Any = typer.main.get_command(app())
     params = group.commands["run"].params
