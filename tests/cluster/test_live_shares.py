@@ -93,6 +93,23 @@ def test_shares_of_a_device_have_one_reservation_for_as_long_as_they_run(
     until(lambda: reservations(client) == [], "nothing is reserved for nobody", 45)
 
 
+def test_what_kais_admission_has_a_pod_read_is_there_when_it_is_bound(
+    client: Client, schedulers: Schedulers
+) -> None:
+    client.create(gpus("n1", 1))
+    meta = {"name": "job-shared-gpu-0", "namespace": "default"}
+    client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {}})
+    schedulers.start(IMAGE)
+
+    client.create(share("p", **{"runai/shared-gpu-configmap": "job-shared-gpu"}))
+    tell(client, 1)
+
+    bound(client, "p")
+    for name in ("job-shared-gpu-0", "job-shared-gpu-0-evar"):
+        assert client.read("configmaps", name)["data"]["NVIDIA_VISIBLE_DEVICES"] == "GPU-0"
+    assert client.read("configmaps", "job-shared-gpu-0")["data"]["GPU_PORTION"] == "0.50"
+
+
 def test_a_whole_gpu_and_shares_never_meet_on_one_device(
     client: Client, schedulers: Schedulers
 ) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from cluster.client import Client, Data
 from cluster.objects import node, pod
+from cluster.plane import ControlPlane
 from cluster.scheduler import Schedulers
 from cluster.waiting import until
 
@@ -63,6 +64,11 @@ def node_of(client: Client, name: str) -> str:
     return str(client.read("pods", name)["spec"].get("nodeName", ""))
 
 
+def owner_of(client: Client, name: str) -> str:
+    ref: dict[str, str] = client.read("persistentvolumes", name)["spec"].get("claimRef") or {}
+    return ref.get("name", "")
+
+
 def provide(client: Client, name: str, on: str) -> None:
     """Do what an external provisioner does: make a volume that is the claim's."""
     there = client.read("persistentvolumeclaims", name)
@@ -113,6 +119,24 @@ def test_a_provisioner_that_fails_once_is_asked_again(
     assert one.is_running
 
 
+def test_the_next_replica_goes_on_waiting_where_one_was_killed(
+    client: Client, schedulers: Schedulers
+) -> None:
+    client.create(node("n1"))
+    client.create(node("n2"))
+    client.create(storage_class("disk.example.org/nfs"))
+    client.create(claim("c"))
+    one = schedulers.start()
+    client.create(uses("p", "c"))
+    on = until(lambda: selected(client, "c"), "a node is selected")
+
+    one.kill()
+    schedulers.start()
+    provide(client, "c", on)
+
+    until(lambda: node_of(client, "p") == on, "the pod is bound where its volume is")
+
+
 def test_local_volumes_are_chosen_on_the_node_each_for_one_claim(
     client: Client, schedulers: Schedulers
 ) -> None:
@@ -138,6 +162,28 @@ def test_local_volumes_are_chosen_on_the_node_each_for_one_claim(
         c: client.read("persistentvolumeclaims", c)["spec"]["volumeName"]
         for c in ("small", "large")
     } == {"small": "a", "large": "b"}
+
+
+def test_a_local_volume_is_free_again_when_its_pod_goes_before_it_is_bound(
+    client: Client, schedulers: Schedulers, plane: ControlPlane
+) -> None:
+    client.create(node("n1"))
+    client.create(storage_class("kubernetes.io/no-provisioner"))
+    client.create(volume("a", "n1"))
+    client.create(claim("c"))
+    until(
+        lambda: client.read("persistentvolumes", "a")["status"]["phase"] == "Available",
+        "the volume is available",
+    )
+    schedulers.start()
+
+    plane.pause("kube-controller-manager")
+    client.create(uses("p", "c"))
+    until(lambda: owner_of(client, "a") == "c", "the volume is given away")
+    client.delete("pods", "p")
+
+    until(lambda: owner_of(client, "a") == "", "the volume is free")
+    plane.resume("kube-controller-manager")
 
 
 def test_a_pod_with_an_ephemeral_volume_gets_its_claim_made(
