@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.audit import ACCOUNT, FOLDER, UNSEEN, flags, main, single, used
+from cluster.audit import ACCOUNT, FOLDER, RIGHTS, UNSEEN, flags, main, single, used
 
 EVERYTHING = "rights-used.log"
 
@@ -42,9 +42,7 @@ def logged(folder: Path, uses: set[tuple[str, str, str]]) -> str:
 def test_a_right_that_nobody_used_fails_the_comparison(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from apportion.adapters.live.rights import IN_OWN_NAMESPACE, everywhere
-
-    everything = single((*everywhere(), *IN_OWN_NAMESPACE))
+    everything = single(RIGHTS)
 
     assert main(logged(tmp_path, everything)) == 0
     assert main(logged(tmp_path, everything - {("create", "", "pods/binding")})) == 1
@@ -65,7 +63,5 @@ def test_without_a_folder_nothing_is_logged(
 
 
 def test_what_cannot_be_seen_is_a_right_all_the_same() -> None:
-    from apportion.adapters.live.rights import everywhere
-
-    assert set(UNSEEN) <= single(everywhere())
+    assert set(UNSEEN) <= single(RIGHTS)
     assert all(UNSEEN.values())
