@@ -76,10 +76,10 @@ OVERVIEW = Dashboard(
         Panel("Used of what the nodes offer", "By our pods and by those of other schedulers.",
               {"{{resource}}": "sum by (resource) (max by (by, resource) (apportion_cluster_used))"
                " / max by (resource) (apportion_cluster_allocatable)"}, "percentunit"),
-        Panel("Pods a second", "Bound, evicted, and binds that the cluster refused.",
+        Panel("A second", "Pods bound, pods evicted, and groups that the cluster refused.",
               {"bound": per_second("apportion_binds_total"),
                "evicted": per_second("apportion_evictions_total"),
-               "refused": per_second("apportion_binds_refused_total")}, "ops"),
+               "refused": per_second("apportion_groups_refused_total")}, "ops"),
         Panel("Wait of a pod", "From its creation to its binding.",
               quantiles("apportion_bind_wait_seconds"), "s"),
         Panel("Trouble", "Cycles that failed, gangs given up, watches begun anew, a second.",

@@ -71,7 +71,9 @@ class Metrics:
         )  # fmt: skip
         self._binds = Counter("apportion_binds", "Pods that were bound.", registry=r)
         self._refused = Counter(
-            "apportion_binds_refused", "Binds that the cluster refused.", registry=r
+            "apportion_groups_refused",
+            "Groups that the cluster refused what a plan gave them.",
+            registry=r,
         )
         self._evictions = Counter("apportion_evictions", "Pods that were evicted.", registry=r)
         self._released = Counter(
@@ -127,7 +129,7 @@ class Metrics:
         )  # fmt: skip
         self._attempts = Counter(
             "volcano_schedule_attempts",
-            "Pods by the result of a cycle: scheduled, unschedulable (held), error (bind refused).",
+            "Pods by result: scheduled, unschedulable (held); error counts groups that were refused.",
             ("result",), registry=r,
         )  # fmt: skip
         for result in ("scheduled", "unschedulable", "error"):

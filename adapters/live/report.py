@@ -24,7 +24,7 @@ class CycleReport:
     evicted: int
     """Pods that were evicted."""
     refused: int
-    """Binds that the cluster refused."""
+    """Groups that did not get what the plan gave them, as the cluster refused it."""
     changed_objects: int
     """Objects that changed since the cycle before."""
 

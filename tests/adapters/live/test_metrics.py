@@ -53,10 +53,10 @@ def test_time_is_counted_by_phase_and_as_a_whole() -> None:
     assert value(seen, "volcano_open_session_duration_milliseconds_sum") == 250
 
 
-def test_refused_binds_are_errors_and_no_starts() -> None:
+def test_what_was_refused_is_an_error_and_no_start() -> None:
     seen = after(report_of(*busy_cluster(), refused=1))
 
-    assert value(seen, "apportion_binds_refused_total") == 1
+    assert value(seen, "apportion_groups_refused_total") == 1
     assert value(seen, "volcano_schedule_attempts_total", result="error") == 1
     assert value(seen, "apportion_binds_total") == 0
 
