@@ -76,6 +76,7 @@ def _running(pod: Pod, bound: Bound, now_s: int) -> Pod:
         devices=bound.devices,
         claimed=bound.claimed,
         ready=False,
+        protected_until_s=now_s + 1,  # evicting a pod before it is bound would delete it
     )
 
 

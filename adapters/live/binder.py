@@ -61,7 +61,10 @@ class BoundGroup:
 
 
 async def bind_group(api: Api, pods: Sequence[ToBind], sleep: Sleep = asyncio.sleep) -> BoundGroup:
-    """Bind the pods at once; never raises for what the server says."""
+    """Bind the pods at once; never raises for what the server says.
+
+    What ``api`` itself raises ends all of it, once every bind that was begun has ended.
+    """
     done = BoundGroup()
 
     async def one(b: ToBind) -> None:
@@ -71,7 +74,10 @@ async def bind_group(api: Api, pods: Sequence[ToBind], sleep: Sleep = asyncio.sl
             done.why = done.why or why
             done.retry_after_s = max(done.retry_after_s, wait_s)
 
-    await asyncio.gather(*(one(b) for b in pods))
+    ended = await asyncio.gather(*(one(b) for b in pods), return_exceptions=True)
+    for error in ended:
+        if error is not None:
+            raise error
     return done
 
 

@@ -17,13 +17,10 @@ from .assumed import Assumed, Bound
 from .backoff import Backoff
 from .binder import BoundGroup, End, Sleep, ToBind, bind_group
 from .evictor import Evicted, evict, victim_sets
+from .guarded import DeposedError, Guarded
 from .prepare import NotReadyError, Step
 from .recheck import changed_victims, stale_groups
 from .write import MERGE_PATCH
-
-
-class DeposedError(Exception):
-    """Another replica may have taken over: nothing more is written."""
 
 
 @dataclass(slots=True)
@@ -52,7 +49,7 @@ class Carrier:
     version_of
         Resource version of a pod as it was last seen; empty where it is not known.
     may_write
-        Asked before every group: whether this replica still leads.
+        Asked before every request: whether this replica still leads.
     now_s
         A clock that never goes back.
     steps
@@ -70,7 +67,7 @@ class Carrier:
         sleep: Sleep = asyncio.sleep,
         steps: Sequence[Step] = (),
     ) -> None:
-        self._api = api
+        self._api = Guarded(api, may_write)
         self._assumed = assumed
         self._backoff = backoff
         self._version_of = version_of
@@ -82,8 +79,10 @@ class Carrier:
         self.ended = asyncio.Event()
         """Set whenever a group that was prepared is bound, or was given up."""
 
-    async def carry_out(self, plan: Plan, seen: Snapshot, now: Snapshot) -> Carried:
-        """Apply a plan that was made for ``seen`` to the cluster that is as ``now`` says.
+    async def carry_out(self, plan: Plan, seen: Snapshot, look: Callable[[], Snapshot]) -> Carried:
+        """Apply a plan that was made for ``seen`` to the cluster as ``look`` finds it.
+
+        It is looked at before anybody is evicted, and again before anybody is bound.
 
         Raises
         ------
@@ -91,8 +90,10 @@ class Carrier:
             When this replica leads no longer; what was sent by then stays noted.
         """
         done = Carried()
+        now = look()
         spared = await self._evict(plan, seen, now, done)
-        await self._promise(plan, seen, spared)
+        if await self._promise(plan, seen, spared) or done.evicted:
+            now = look()
         await self._bind(plan, seen, now, done)
         return done
 
@@ -117,6 +118,9 @@ class Carrier:
         self._check()
         changed = changed_victims(plan, seen, now)
         sets = victim_sets(e for e in plan.evictions if e.pod not in changed)
+        # A pod that is only assumed to be bound would be deleted: its set waits for it.
+        bound = self._assumed.bound
+        sets = [s for s in sets if not any(e.pod in bound for e in s)]
         evicted: Evicted = await evict(self._api, sets, seen)
         self._assumed.leaving.update(evicted.pods)
         done.evicted += evicted.pods
@@ -125,8 +129,8 @@ class Carrier:
                 self._refuse(g, no.why, no.retry_after_s, done)
         return evicted.spared
 
-    async def _promise(self, plan: Plan, seen: Snapshot, spared: set[GroupKey]) -> None:
-        """Write the places that pods wait for into the pods, and take back old ones."""
+    async def _promise(self, plan: Plan, seen: Snapshot, spared: set[GroupKey]) -> bool:
+        """Write the places that pods wait for into the pods; say whether there were any changes."""
         wanted: dict[PodKey, NodeName | None] = {
             n.pod: n.node for n in plan.nominations if n.group not in spared
         }
@@ -142,6 +146,7 @@ class Carrier:
         if changes:
             self._check()
             await asyncio.gather(*(self._nominate(pod, node) for pod, node in changes))
+        return bool(changes)
 
     async def _nominate(self, pod: Pod, node: NodeName | None) -> None:
         path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/status"
@@ -215,11 +220,10 @@ class Carrier:
 
     async def _bind_one(self, group: GroupKey, pods: Sequence[ToBind], done: Carried) -> None:
         try:
-            self._check()
+            result = await bind_group(self._api, pods, self._sleep)
         except DeposedError:
-            self._unassume(pods)
+            self._unassume(pods)  # the watches tell which of them were bound
             raise
-        result = await bind_group(self._api, pods, self._sleep)
         for key, end in result.ends.items():
             if end is End.BOUND:
                 done.bound.append(key)

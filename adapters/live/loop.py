@@ -20,7 +20,8 @@ from .access import Api, LostError, RefusedError
 from .assumed import Assumed, held_back, with_groups
 from .backoff import Backoff
 from .broken import BrokenGangs
-from .carry import Carried, Carrier, DeposedError
+from .carry import Carried, Carrier
+from .guarded import DeposedError
 from .prepare import Step
 from .unready import WAIT_S, Unready, UnreadyGangs
 
@@ -165,6 +166,7 @@ class Loop:
                     break
                 if not self._leads():
                     self._forget()
+                    await self._means.sleep(self._pace.failed_s)
                     continue
                 await self._guarded()
         finally:
@@ -207,12 +209,19 @@ class Loop:
         self.cycles += 1
         carried = Carried()
         if not self._dry_run and _does_something(made, seen):
-            rechecking = means.now_s()
-            now = self._look()
-            seconds["recheck"] = means.now_s() - rechecking
+            looked = 0.0
+
+            def look() -> Snapshot:
+                nonlocal looked
+                at = means.now_s()
+                now = self._look()
+                looked += means.now_s() - at
+                return now
+
             applying = means.now_s()
-            carried = await self._carrier.carry_out(made, seen, now)
-            seconds["apply"] = means.now_s() - applying
+            carried = await self._carrier.carry_out(made, seen, look)
+            seconds["recheck"] = looked
+            seconds["apply"] = means.now_s() - applying - looked
         self._seen_changes = -1 if carried.stale else changes
         late = self.unready.due(seen, config)
         if not self._dry_run:

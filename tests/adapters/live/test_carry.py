@@ -1,16 +1,19 @@
 """What becomes of a plan when the cluster agrees, and when it does not."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
-from apportion.adapters.live.access import LostError, RefusedError
+from apportion.adapters.live.access import IN_FLIGHT, LostError, RefusedError
+from apportion.adapters.live.assumed import Bound
 from apportion.adapters.live.binder import TRIES
-from apportion.adapters.live.carry import DeposedError
+from apportion.adapters.live.guarded import DeposedError
 from apportion.models import (
     ClaimSpec,
     DeviceRequest,
     GroupKey,
+    NodeName,
     PodClaim,
     PodKey,
     PodState,
@@ -261,6 +264,51 @@ def test_who_leads_no_longer_writes_nothing() -> None:
 
     assert not bench.cluster.requests
     assert bench.assumed.is_empty
+
+
+def test_who_is_deposed_among_many_binds_sends_no_more() -> None:
+    many = Members("s", "q", waiting=IN_FLIGHT + 6)
+    bench = Bench(snapshot(node("n1", 100, pods=100), queue("q"), many))
+    original = bench.cluster.send
+
+    async def send(*args: Any, **kw: Any) -> bytes:
+        answer = await original(*args, **kw)
+        bench.leads = False
+        return answer
+
+    bench.cluster.send = send  # type: ignore[method-assign]
+
+    with pytest.raises(DeposedError):
+        bench.carry()
+
+    assert len(bench.cluster.asked("bind")) == IN_FLIGHT
+    assert bench.assumed.is_empty
+
+
+def test_a_pod_that_is_only_assumed_to_be_bound_is_never_evicted() -> None:
+    """Evicting it would delete it: its volumes are still being made, say."""
+    bench = Bench(snapshot(*NODES, queue("q"), full_of("v"), gang()))
+    changed(bench.cluster, "x/v1", state=PodState.PENDING, node=None)
+    bench.assumed.bound[PodKey("x/v1")] = Bound(bench.cluster.pod("x/v1").uid, NodeName("n1"))
+
+    done = bench.carry()
+
+    assert not bench.cluster.asked("try")
+    assert not done.evicted
+
+
+def test_a_pod_that_is_only_assumed_to_be_bound_is_no_victim() -> None:
+    low = Members("v", "q", waiting=4)
+    world = snapshot(*NODES, queue("q"), low, gang())
+    bench = Bench(world)
+    for i, pod in enumerate(world.pods_by_group[GroupKey("x/v")]):
+        uid = bench.cluster.pod(pod.key).uid
+        bench.assumed.bound[pod.key] = Bound(uid, NodeName(f"n{i % 2 + 1}"))
+
+    made = planned(bench.look())
+
+    assert not made.evictions
+    assert not made.places
 
 
 def test_groups_are_bound_side_by_side() -> None:

@@ -43,8 +43,10 @@ class Bench:
 
     def carry(self) -> Carried:
         """Carry the plan out on the cluster as it is now."""
-        now = self.assumed.over(self.cluster.snapshot(0))
-        return asyncio.run(self.carrier.carry_out(self.plan, self.seen, now))
+        return asyncio.run(self.carrier.carry_out(self.plan, self.seen, self.look))
+
+    def look(self) -> Snapshot:
+        return self.assumed.over(self.cluster.snapshot(0))
 
 
 def failing(verb: str, error: Callable[[], Exception], *pods: str, times: int = 1000) -> Script:
