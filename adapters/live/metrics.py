@@ -129,7 +129,7 @@ class Metrics:
         )  # fmt: skip
         self._attempts = Counter(
             "volcano_schedule_attempts",
-            "Pods by result: scheduled, unschedulable (held); error counts groups that were refused.",
+            "Pods by result: scheduled, unschedulable (held); error: groups that were refused.",
             ("result",), registry=r,
         )  # fmt: skip
         for result in ("scheduled", "unschedulable", "error"):
