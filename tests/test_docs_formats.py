@@ -10,6 +10,7 @@ import pydantic
 import pytest
 
 from apportion import models
+from apportion.adapters.ask.capacity import Capacity, Fit, PerNode
 from apportion.adapters.ask.changes import Change
 from apportion.adapters.ask.conflict_words import Holder, Member
 from apportion.adapters.ask.difference import (
@@ -19,6 +20,7 @@ from apportion.adapters.ask.difference import (
     QueueChange,
     UseChange,
 )
+from apportion.adapters.ask.drain import Blocker, Draining, Emptied, Kept
 from apportion.adapters.ask.explain import Explanation
 from apportion.adapters.ask.rivals import Order, Rival
 from apportion.adapters.ask.whatif import Side, WhatIf
@@ -57,7 +59,7 @@ PEOPLE = (
 )  # fmt: skip
 ANSWERS = (
     GroupChange, GroupState, QueueChange, UseChange, Side, Explanation, Member, Holder, Order,
-    Rival, Change,
+    Rival, Change, Capacity, PerNode, Fit, Draining, Emptied, Kept, Blocker,
 )  # fmt: skip
 
 

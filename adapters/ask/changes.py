@@ -34,6 +34,8 @@ from ...policies.quota import non_preemptible_use
 from ...policies.scene import Scene
 from ...solver.entry import plan
 from ...solver.process import SolverProcess
+from .difference import GroupState, states_of
+from .obstacles import wanted_of
 
 MOST_PLANS = 60
 """So many plans are made for one group; what is not tried by then is not told."""
@@ -77,6 +79,8 @@ class Trial:
     config: Config
     key: GroupKey
     process: SolverProcess | None
+    has: int = 0
+    """How many of its pods run or have places without a change; more have to."""
     stop: Callable[[], bool] = lambda: False
     plans: int = 0
     _known: dict[bytes, tuple[bool, bool, int]] = field(default_factory=dict)
@@ -94,9 +98,9 @@ class Trial:
             self.plans += 1
             changed = edited(self.snapshot, edits)
             made = plan(changed, self.config, process=self.process)
-            now = any(b.group == self.key for b in made.binds)
-            later = any(n.group == self.key for n in made.nominations)
-            self._known[case] = (now or later, now and not later, len(made.evictions))
+            stands = states_of(changed, made).get(self.key, GroupState())
+            now = stands.starting > 0 and not stands.promised
+            self._known[case] = (stands.has > self.has, now, len(made.evictions))
         return self._known[case]
 
     def starts(self, edits: Sequence[Edit]) -> bool:
@@ -127,7 +131,7 @@ class _Asked:
     def __init__(self, outcome: Outcome, m: Members, trial: Trial) -> None:
         self._outcome, self._m, self._trial = outcome, m, trial
         self._scene: Scene = outcome.scene
-        self._wanted = list(m.first) or list(m.pending[:1])
+        self._wanted = wanted_of(outcome, m)
         self._queues = self._over_limits()
 
     # Queues
@@ -251,7 +255,8 @@ class _Asked:
     def members(self) -> Iterator[Change]:
         """Yield the largest minimum with which the group would start."""
         m = self._m
-        if m.standing is not Standing.NEW or m.group.role_minimum or m.need < 2:
+        begun = any(p.key in self._outcome.places for p in m.pending)
+        if begun or m.standing is not Standing.NEW or m.group.role_minimum or m.need < 2:
             return
         done = m.group.effective_minimum - m.need
 

@@ -106,7 +106,7 @@ def _explain(
         order = order_of(outcome, key)
     tried: list[Change] = []
     if changes and scene.roster[key].pending:
-        tried = changes_for(outcome, Trial(snapshot, config, key, process, stop))
+        tried = changes_for(outcome, Trial(snapshot, config, key, process, state.has, stop))
     return Explanation(key, queue, state, by, reasons, found, minimal, order, tuple(tried))
 
 

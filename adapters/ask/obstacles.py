@@ -6,7 +6,7 @@ room, on nodes and in its queues.
 
 from collections.abc import Sequence
 
-from ...models import GroupKey, QueueName
+from ...models import GroupKey, Pod, QueueName
 from ...policies.evictable import evictable, victim_priority
 from ...policies.fitting import Field
 from ...policies.limits import limits_of
@@ -60,7 +60,7 @@ def _has_room(outcome: Outcome, g: Members, without: Sequence[Members]) -> bool:
     # What runs of the group itself stays, even where the plan gives it up.
     evicted = (outcome.evicted | gone) - {p.key for p in g.running}
     left = Outcome(scene, places, evicted, bound=())
-    wanted = [p for p in (g.first or g.pending[:1]) if p.key not in places]
+    wanted = wanted_of(outcome, g)
     ask = scene.rows(wanted)
     limits = limits_of(scene)
     for q in scene.tree.path(g.group.queue):
@@ -74,6 +74,13 @@ def _has_room(outcome: Outcome, g: Members, without: Sequence[Members]) -> bool:
     world = scene.world(left.evicted)
     world.present.extend(left.new_pods)
     return Field(scene, left.room, world).place(wanted).places is not None
+
+
+def wanted_of(outcome: Outcome, g: Members) -> list[Pod]:
+    """Return what the group wants next: the rest of its minimum, or one member more."""
+    waits = [p for p in g.pending if p.key not in outcome.places]
+    first = {p.key for p in g.first}
+    return [p for p in waits if p.key in first] or waits[:1]
 
 
 def _fixed_use(scene: Scene, queue: QueueName, column: int, away: set[GroupKey]) -> int:

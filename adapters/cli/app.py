@@ -13,7 +13,21 @@ from typing import Any
 import typer
 
 from ...models.errors import BugError, InputError
-from . import check, crds, explain, plan, replay, rules, snapshot, status, ui, version, whatif
+from . import (
+    capacity,
+    check,
+    crds,
+    drain,
+    explain,
+    plan,
+    replay,
+    rules,
+    snapshot,
+    status,
+    ui,
+    version,
+    whatif,
+)  # fmt: skip
 from . import run as run_command
 
 UNHOLDING, UNUSABLE, BUG, INTERRUPTED = 1, 2, 3, 130
@@ -58,6 +72,8 @@ def app() -> typer.Typer:
     made.command(epilog=check.EXAMPLES)(check.check)
     made.command(epilog=explain.EXAMPLES)(explain.explain)
     made.command(epilog=whatif.EXAMPLES)(whatif.whatif)
+    made.command(epilog=capacity.EXAMPLES)(capacity.capacity)
+    made.command(epilog=drain.EXAMPLES)(drain.drain)
     made.command(epilog=ui.EXAMPLES)(ui.ui)
     made.command(epilog=rules.EXAMPLES)(rules.rules)
     made.command(epilog=run_command.EXAMPLES)(run_command.run)

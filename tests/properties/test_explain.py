@@ -10,7 +10,7 @@ from ortools.sat.python import cp_model
 from apportion.adapters.ask.changes import Change
 from apportion.adapters.ask.explain import explain
 from apportion.adapters.ask.rivals import Order
-from apportion.models import Config, GroupKey, Snapshot, snapshot_of
+from apportion.models import Config, GroupKey, Plan, Snapshot, snapshot_of
 from apportion.models.advance import advance
 from apportion.models.amounts import ZERO
 from apportion.models.edit import edited
@@ -118,7 +118,7 @@ def obstacle_faults(outcome: Outcome, key: GroupKey, rivals: Sequence[GroupKey])
         taken_at_s=made.taken_at_s, nodes=made.nodes, queues=queues, groups=groups, pods=fixed,
         topologies=made.topologies,
     )  # fmt: skip
-    alone = Scene(other, scene.config, scene.rules)
+    alone = Scene(other, replace(scene.config, queues={}), scene.rules)
     if not standing_of(alone).could_run[key]:
         yield f"even without {rivals} there is no room for it"
 
@@ -145,10 +145,18 @@ def change_faults(
     solver: SolverProcess, tally: Tally, snapshot: Snapshot, settings: Config, key: GroupKey,
     changes: Sequence[Change],
 ) -> Iterator[str]:  # fmt: skip
+    def stand(of: Snapshot, made: Plan) -> int:
+        """Count the group's pods that run or have a place."""
+        gone = {e.pod for e in made.evictions}
+        mine = [p for p in of.pods if p.group == key]
+        kept = sum(p.state == "running" and p.key not in gone for p in mine)
+        return kept + sum(p.key in made.places for p in mine)
+
+    before = stand(snapshot, plan(snapshot, settings, process=solver))
+
     def starts(edits: Sequence[Edit]) -> bool:
         other = read(write(edited(snapshot, edits)))
-        made = plan(other, settings, process=solver)
-        return any(other.pods_by_key[p].group == key for p in made.places)
+        return stand(other, plan(other, settings, process=solver)) > before
 
     for c in changes:
         tally.counts[CHANGES] += 1

@@ -11,14 +11,27 @@ import pytest
 import typer
 
 from apportion import __version__
-from apportion.adapters.cli import app, check, crds, explain, plan, rules, run, ui, version, whatif
+from apportion.adapters.cli import (
+    app,
+    capacity,
+    check,
+    crds,
+    drain,
+    explain,
+    plan,
+    rules,
+    run,
+    ui,
+    version,
+    whatif,
+)  # fmt: skip
 
 HEAVY = ("ortools", "numpy", "networkx", "pydantic", "rich", "yaml", "kubernetes")
 KUBECTL = "examples/kubectl-dump/dump.yaml"
 
 
 def examples() -> list[str]:
-    pages = (plan, check, explain, whatif, ui, rules, run, crds, version)
+    pages = (plan, check, explain, whatif, ui, capacity, drain, rules, run, crds, version)
     texts = (app.TOUR, *(page.EXAMPLES for page in pages))
     lines = [line.strip() for text in texts for line in text.splitlines()]
     return [ln for ln in lines if ln.startswith(("apportion ", "kubectl "))]
@@ -47,8 +60,8 @@ def test_help_is_the_tour(cli: Any, args: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "plan", "check", "explain", "whatif", "ui", "rules", "run", "status", "replay",
-        "snapshot", "crds", "version",
+        "plan", "check", "explain", "whatif", "ui", "capacity", "drain", "rules", "run",
+        "status", "replay", "snapshot", "crds", "version",
     ],
 )  # fmt: skip
 def test_every_command_has_examples(cli: Any, command: str) -> None:

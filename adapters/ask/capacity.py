@@ -1,0 +1,180 @@
+"""Capacity: how many more copies of a group would start, now and with nodes added.
+
+A number is found by planning: copies are submitted, the youngest of all, and the plan is asked
+whether all of them start. Counting room gives a number that no plan can exceed, where to begin.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...models import Config, GroupKey, Node, Plan, Snapshot
+from ...models.edit import edited
+from ...models.edit_groups import group_named
+from ...models.edits import AddNodes, CopyGroup
+from ...models.snapshot import API_VERSION
+from ...models.value import Value, to_data
+from ...policies.limits import limits_of
+from ...policies.outcome import Outcome
+from ...policies.registry import rules_for
+from ...policies.scene import Scene
+from ...solver.entry import plan
+from ...solver.process import SolverProcess
+
+MOST = 4096
+"""More copies than this are not looked for."""
+
+
+class Fit(Value, frozen=True, omit_defaults=False):
+    """How many copies would start beside everything else."""
+
+    copies: int
+    counted: int
+    """What no plan can exceed, by counting room on nodes and in queues."""
+    exact: bool
+    """Proven: one copy more would not start, or counting says so."""
+
+
+class PerNode(Value, frozen=True, omit_defaults=False):
+    """How many copies would start with nodes added."""
+
+    like: str
+    nodes: int
+    fit: Fit
+
+
+class Capacity(Value, frozen=True, omit_defaults=False):
+    """How often a group would fit more than it is there."""
+
+    group: GroupKey
+    now: Fit
+    added: tuple[PerNode, ...] = ()
+
+
+def capacity(
+    snapshot: Snapshot,
+    config: Config,
+    group: GroupKey,
+    *,
+    models: Sequence[str] = (),
+    numbers: Sequence[int] = (1, 2, 4),
+    process: SolverProcess | None = None,
+) -> Capacity:
+    """Say how many more copies of a group would start, now and with nodes like ``models`` added.
+
+    A copy fits where its minimum starts at once or is promised a place, nothing is evicted that
+    would not be evicted anyway, and all else starts that would start without the copies.
+
+    Raises
+    ------
+    InputError
+        If there is no such group or node.
+    """
+    group_named(snapshot, group)
+    now = _Asks(snapshot, config, group, process).fit()
+    added = [
+        PerNode(like, n, _Asks(edited(snapshot, [AddNodes(like, n)]), config, group, process).fit())
+        for like in models
+        for n in numbers
+    ]
+    return Capacity(group, now, tuple(added))
+
+
+@dataclass
+class _Asks:
+    snapshot: Snapshot
+    config: Config
+    group: GroupKey
+    process: SolverProcess | None
+    _known: dict[int, bool] = field(default_factory=dict)
+    _base: Plan | None = None
+
+    def fit(self) -> Fit:
+        """Return the number of copies: what counting allows, if it starts; else by bisection."""
+        most = min(MOST, self._counted())
+        if most == 0 or self.starts(most):
+            return Fit(most, most, exact=most < MOST)
+        low, high = 0, 1
+        while high < most and self.starts(high):
+            low, high = high, min(most, 2 * high)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.starts(middle) else (low, middle)
+        return Fit(low, most, exact=True)
+
+    def starts(self, copies: int) -> bool:
+        """Say whether so many copies all start beside what the plan without them does."""
+        if copies not in self._known:
+            base = self._planned(self.snapshot) if self._base is None else self._base
+            self._base = base
+            changed = edited(self.snapshot, [CopyGroup(self.group, copies)])
+            made = self._planned(changed)
+            new = {g.key for g in changed.groups} - {g.key for g in self.snapshot.groups}
+            begun = {changed.pods_by_key[p].group for p in made.places}
+            self._known[copies] = (
+                new <= begun
+                and {e.pod for e in made.evictions} <= {e.pod for e in base.evictions}
+                and _starts(base) <= _starts(made)
+            )
+        return self._known[copies]
+
+    def _planned(self, snapshot: Snapshot) -> Plan:
+        return plan(snapshot, self.config, process=self.process)
+
+    def _counted(self) -> int:
+        """Return what room on nodes and in queues allows at most, each resource by itself."""
+        if self._base is None:
+            self._base = self._planned(self.snapshot)
+        scene = Scene(self.snapshot, self.config, rules_for(self.config))
+        outcome = Outcome.of_plan(scene, self._base)
+        m = scene.roster[self.group]
+        members = [*m.running, *m.pending, *m.gated, *m.succeeded]
+        need = max(1, m.group.effective_minimum)
+        if len(members) < need:
+            return 0
+        asks = [sorted(int(v) for v in column) for column in np.array(
+            [scene.row(p) for p in members], dtype=object).T]  # fmt: skip
+        row = [sum(of[:need]) for of in asks]
+        limits = limits_of(scene)
+        most = MOST
+        for q in scene.tree.path(m.group.queue):
+            for r, top in enumerate(limits.limit[q]):
+                if top is not None and row[r]:
+                    most = min(most, max(0, top - int(outcome.use_after[q][r])) // row[r])
+        open_ = [i for i, n in enumerate(scene.nodes) if n.takes_pods]
+        for r, each in enumerate(row):
+            if each:
+                left = sum(int(outcome.room[i][r]) for i in open_)
+                most = min(most, max(0, left) // each)
+        # What starts may go elsewhere to make place for copies: room without it, node by node.
+        room = Outcome(scene, {}, outcome.evicted, bound=()).room
+        fits = 0
+        for i in open_:
+            parts = [max(0, int(room[i][r])) // of[0] for r, of in enumerate(asks) if of[0]]
+            fits += min(parts, default=MOST)
+        return max(0, min(most, fits // need))
+
+
+def _starts(made: Plan) -> Counter[GroupKey]:
+    """Count what starts or is promised a place, by group: which of equal pods does is free."""
+    return Counter([b.group for b in made.binds]) + Counter([n.group for n in made.nominations])
+
+
+def models_for(snapshot: Snapshot, group: GroupKey) -> list[Node]:
+    """Return one node of each size that takes some pod of the group."""
+    pods = snapshot.pods_by_group.get(group, ())
+    seen: set[object] = set()
+    out: list[Node] = []
+    for n in snapshot.nodes:
+        if n.allocatable not in seen and any(p.footprint.fits(n.allocatable) for p in pods):
+            seen.add(n.allocatable)
+            out.append(n)
+    return out
+
+
+def to_document(found: Capacity) -> dict[str, Any]:
+    """Return the answer as plain data."""
+    return {"apiVersion": API_VERSION, "kind": "Capacity", **to_data(found)}

@@ -1,0 +1,61 @@
+"""``apportion drain``: which nodes can be emptied, in what order, and who moves where."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from .documents import Form, write
+from .options import (
+    Budget,
+    ConfigFile,
+    Now,
+    QueuesFromOption,
+    SchedulerNames,
+    Seed,
+    TopologyLabels,
+    asked,
+    chosen,
+)
+from .world import From, opened
+
+EXAMPLES = """
+\b
+Examples:
+  apportion drain cpu-a gpu-b -f examples/small
+  apportion drain gpu-a -f examples/small --output json
+"""
+
+
+def drain(
+    nodes: Annotated[list[str], typer.Argument(metavar="NODE...", help="The nodes.")],
+    files: From = None,
+    output: Annotated[
+        Form, typer.Option("--output", "-o", help="A page to read, or data.")
+    ] = Form.TABLE,
+    config: ConfigFile = None,
+    budget: Budget = None,
+    seed: Seed = None,
+    scheduler_name: SchedulerNames = None,
+    queues_from: QueuesFromOption = None,
+    topology_labels: TopologyLabels = None,
+    now: Now = None,
+) -> int:
+    """Say which nodes can be emptied without stopping what must not stop, and in what order.
+
+    Nothing is changed. Each node is emptied on a copy of the cluster, with all of the named nodes
+    cordoned, and the plan says what becomes of its pods.
+    """
+    picked = chosen(config, budget, seed, True, topology_labels)
+    reading = asked(scheduler_name, queues_from, now, picked)
+    with opened(files, picked, reading, "planning the cluster without the nodes") as world:
+        from ..ask.drain import draining, to_document
+
+        found = draining(world.case.snapshot, world.config, nodes, process=world.process)
+        if output is Form.TABLE:
+            from .ask_pages import show_draining
+
+            show_draining(found)
+        else:
+            write(to_document(found), output, sys.stdout)
+    return 0

@@ -1,0 +1,54 @@
+"""``apportion capacity`` and ``apportion drain``: pages and data."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WORLD = """
+apiVersion: apportion.dev/v1alpha1
+kind: Scenario
+metadata: {name: three-nodes}
+cluster:
+  nodes: [{repeat: 3, name: "n{i}", capacity: {cpu: 4}}]
+groups:
+  - {name: web, pods: 1, requests: {cpu: 2}, running: [n0]}
+  - {name: kept, pods: 1, requests: {cpu: 1}, running: [n1], preemptable: false}
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> str:
+    path = tmp_path / "world.yaml"
+    path.write_text(WORLD)
+    return str(path)
+
+
+def test_copies_are_counted_now_and_per_node(cli: Any, world: str) -> None:
+    page = cli("capacity", "web", "-f", world, "--nodes", "2")
+    data = json.loads(cli("capacity", "web", "-f", world, "--nodes", "2", "-o", "json").out)
+
+    assert page.out.startswith("default/web  4 more copies would start now\n")
+    assert "2 nodes like n0  8 more copies, 2.00 more for each node" in page.out
+    assert data["kind"] == "Capacity"
+    assert data["now"] == {"copies": 4, "counted": 4, "exact": True}
+    assert data["added"][0]["fit"]["copies"] == 8
+
+
+def test_nodes_are_told_in_order_with_what_keeps_the_others(cli: Any, world: str) -> None:
+    page = cli("drain", "n1", "n0", "-f", world)
+    data = json.loads(cli("drain", "n1", "n0", "-f", world, "-o", "json").out)
+
+    assert "1.  n0  1 pod to stop; 1 start elsewhere at once" in page.out
+    assert "n1  default/kept-0  may not be preempted" in page.out
+    assert data["kind"] == "Draining"
+    assert [e["node"] for e in data["emptied"]] == ["n0"]
+
+
+def test_what_is_not_there_is_one_sentence(cli: Any, world: str) -> None:
+    for args in (["capacity", "nobody"], ["drain", "n9"], ["capacity", "web", "--like", "n9"]):
+        result = cli(*args, "-f", world)
+
+        assert (result.code, result.out) == (2, "")
+        assert "there is no" in result.err
