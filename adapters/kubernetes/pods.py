@@ -159,6 +159,11 @@ class Shapes:
         """Read every spec again, since the world has changed; those alike stay one object."""
         self._known.clear()
 
+    def keep_only(self, specs: Iterable[PodSpec]) -> None:
+        """Forget all specs but these."""
+        self._known.clear()
+        self._specs = {spec: spec for spec in specs}
+
     def the_same(self, spec: PodSpec) -> PodSpec:
         """Return the one object that stands for all equal specs."""
         return self._specs.setdefault(spec, spec)

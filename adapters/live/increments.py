@@ -41,8 +41,8 @@ class Increments:
         self._options = options
         self._books = Books()
         self._backdrop = Backdrop(objects, options, self._books)
-        self._readings = Readings(self._backdrop, self._books)
-        self._families = Families(self._backdrop, self._readings, self._books)
+        self.readings = Readings(self._backdrop, self._books)
+        self._families = Families(self._backdrop, self.readings, self._books)
         self._budgets = CoveredPods(self._backdrop, self._books)
         self._foreign: dict[Name, Pod] = {}
         self._pods: Ordered[Pod] = Ordered()
@@ -57,16 +57,11 @@ class Increments:
         self._moment_s = -1
         self.read_again = ReadAgain(0, 0)
 
-    @property
-    def is_bloated(self) -> bool:
-        """Say whether far more is remembered of pods that are gone than of those that are there."""
-        return len(self._readings.shapes) > 4 * len(self._readings) + 10_000
-
     def snapshot(self, now_s: int) -> Snapshot:
         """Return the snapshot of this moment. If it raises, nothing of this object is usable."""
         touched, self._objects.touched = self._objects.touched, {}
         self._complain(touched)
-        backdrop, readings = self._backdrop, self._readings
+        backdrop, readings = self._backdrop, self.readings
         concerned = readings.note(touched.get(POD, ()))
         refusing = readings.refusing.values()
         causes = backdrop.refresh(now_s, touched, readings.namespaces, refusing)
@@ -75,6 +70,8 @@ class Increments:
         self._families.read(changed, touched, causes, new_moment)
         if new_moment:
             changed |= readings.undated
+        if readings.forget_the_gone() and self._charges:
+            self._charged = Charged(self._charges)
         self.read_again = ReadAgain(readings.read_again, len(self._families.came))
         went = {p.key for f in self._families.went for p in f.pods}
         came = {p.key: p for f in self._families.came for p in f.pods}
@@ -104,7 +101,7 @@ class Increments:
             old = self._foreign.pop(name, None)
             if old is not None:
                 went.add(old.key)
-            candidate = self._readings.candidate(name)
+            candidate = self.readings.candidate(name)
             book = self._backdrop.ledger.book = Book()
             if candidate is not None and not candidate.ours:
                 for pod in foreign_pods((candidate,), self._backdrop.world):
@@ -114,7 +111,7 @@ class Increments:
     def _find_nodes(self, came: dict[PodKey, Pod]) -> None:
         """Bring the nodes up to date, and what is charged for parts of their devices."""
         backdrop = self._backdrop
-        are_new = backdrop.find_nodes(self._readings.shares)
+        are_new = backdrop.find_nodes(self.readings.shares)
         named = names_gpus(backdrop.queues)
         if not are_new and named == self._names_gpus:
             return
@@ -142,7 +139,7 @@ class Increments:
             new = pod if self._charged is None else self._charged.pod(pod)
             old = self._pods.get(key)
             name = (new.namespace, new.name)
-            thing = self._readings.thing(name)
+            thing = self.readings.thing(name)
             if old is None or old != new:
                 self._count(old, -1)
                 self._count(new, 1)
@@ -177,7 +174,7 @@ class Increments:
 
     def _all_pods(self) -> Iterator[tuple[Thing, Pod]]:
         for pod in self._pods.values():
-            yield self._readings.thing((pod.namespace, pod.name)), pod
+            yield self.readings.thing((pod.namespace, pod.name)), pod
 
     def _warn_of_missing_nodes(self, names: set[str]) -> None:
         book = self._backdrop.ledger.book = Book()

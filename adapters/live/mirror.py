@@ -132,8 +132,8 @@ class Mirror:
         with collector_off():
             # Kept only once it has come to an end: what broke off is no base for the next.
             increments, self._increments = self._increments, None
-            anew = increments is None or increments.is_bloated
-            if increments is None or anew:
+            anew = increments is None
+            if increments is None:
                 increments = Increments(self._shelves, self.options)
                 self._shelves.touch_all()
             out = increments.snapshot(self._moment_s(now_s))

@@ -16,6 +16,9 @@ from .backdrop import CLAIM, Backdrop, Causes
 from .books import Books
 from .shelves import POD, Kind, Name
 
+_REMEMBERED, _REMEMBERED_AT_LEAST = 4, 10_000
+"""Specs that are remembered: so many for each pod, and so many more."""
+
 
 class Reading(msgspec.Struct, gc=False):
     """A pod that is there and sound so far, and what has come of reading it."""
@@ -74,6 +77,16 @@ class Readings:
 
     def __len__(self) -> int:
         return len(self._readings)
+
+    def forget_the_gone(self) -> bool:
+        """Forget specs of pods that are gone, once there are far more of them; say whether."""
+        if len(self.shapes) < _REMEMBERED * len(self._readings) + _REMEMBERED_AT_LEAST:
+            return False
+        candidates = (r.candidate for r in self._readings.values())
+        # Equal specs are one object, and hashing one is no small thing.
+        by_id = {id(c.spec): c.spec for c in candidates if c is not None}
+        self.shapes.keep_only(by_id.values())
+        return True
 
     # First the pods that have changed
 

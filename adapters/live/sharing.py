@@ -9,7 +9,7 @@ from ..kubernetes.body_pod import PodBody, PodSpecBody, PodStatusBody
 from ..kubernetes.meta import Thing
 
 T = TypeVar("T")
-_MOST = 50_000
+_MOST = 10_000
 """So many parts are remembered; then it is begun anew, and what is shared already stays so."""
 _SPEC = (
     "containers", "init_containers", "overhead", "resources", "node_selector", "affinity",

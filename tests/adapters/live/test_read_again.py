@@ -5,8 +5,13 @@ from typing import Any
 
 import pytest
 
+from apportion.adapters.files import Document
 from apportion.adapters.kubernetes import ReadOptions
+from apportion.adapters.kubernetes.kinds import READERS
+from apportion.adapters.kubernetes.reader import read_thing
+from apportion.adapters.live.increments import Increments
 from apportion.adapters.live.mirror import Mirror
+from apportion.adapters.live.shelves import Entry, Shelves
 from kubernetes_objects import (
     NOON,
     NOON_S,
@@ -161,6 +166,24 @@ def test_the_first_report_of_cells_concerns_every_pod_those_of_others_too() -> N
     assert mirror.read_again == (23, 12)
     assert got == mirror.fresh(NOON_S)
     assert [c.cell for c in pod_in(got, "lies").cells] == [0]
+
+
+def test_what_is_remembered_of_pods_that_are_gone_is_forgotten_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("apportion.adapters.live.readings._REMEMBERED_AT_LEAST", 10)
+    shelves = Shelves([("", "Pod")])
+    increments = Increments(shelves, ReadOptions(live=True))
+    remembered = []
+    for i in range(100):
+        one = Document("test", 0, pod("short", {"cpu": f"{i + 1}m"}, meta=META))
+        thing, _, _ = read_thing(one, "", "Pod", READERS["", "Pod"], None)
+        shelves.put(("", "Pod"), ("default", "short"), Entry("u", str(i), thing))
+        [made] = increments.snapshot(NOON_S).pods
+        assert made.spec.requests["cpu"] == i + 1
+        remembered.append(len(increments.readings.shapes))
+
+    assert 10 < max(remembered) <= 4 * 1 + 10 + 2
 
 
 def test_a_later_moment_alone_reads_nothing_again() -> None:
