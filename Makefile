@@ -73,6 +73,7 @@ wheel-check: $(STAMP)
 	$(WHEEL)/venv/bin/python -m pip install --quiet --disable-pip-version-check $(WHEEL)/*.whl
 	cd $(WHEEL) && venv/bin/apportion plan ../../examples/small
 	cd $(WHEEL) && venv/bin/python -m apportion rules
+	cd $(WHEEL) && venv/bin/apportion crds > crds.yaml && test -s crds.yaml
 
 fix: $(STAMP)
 	$(BIN)/ruff format .

@@ -85,3 +85,13 @@ def test_files_that_the_page_names_are_there() -> None:
 
     assert len(named) > 4
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_words_of_the_log_that_pages_quote_are_logged() -> None:
+    code = "".join(p.read_text() for p in (ROOT / "adapters" / "live").rglob("*.py"))
+    quoted = re.findall(r"`([^`]+)`[^|`]* in the log", RUNBOOK)
+    quoted += re.findall(r"the log has why, under `([^`]+)`", RUNBOOK)
+    quoted += re.findall(r"\| grep (\w+)", INSTALL)
+
+    assert {"not carried out", "some kinds cannot be read", "synced"} <= set(quoted)
+    assert [words for words in quoted if f'"{words}' not in code] == []
