@@ -87,7 +87,10 @@ class Volumes:
             await self._ephemeral(b)
         wanted = sorted(self._wanted(pods), key=lambda w: (size_of(w.spec), w.key))
         self._begun += wanted
-        await together(*(self._bind(w) for w in wanted))
+        await together(*(self._begin(w) for w in wanted))
+        await self._all_bound(wanted)
+        for w in wanted:
+            self._given.pop(w.key, None)
         self._forget(wanted)
 
     async def undo(self, group: GroupKey, pods: Sequence[ToBind]) -> None:
@@ -159,15 +162,12 @@ class Volumes:
 
     # Beginning
 
-    async def _bind(self, w: _Wanted) -> None:
-        """Have one claim bound."""
+    async def _begin(self, w: _Wanted) -> None:
         kind = self._class_of(w)
         if kind.body.provisioner == NO_PROVISIONER:
             await self._give(w, kind.name)
         else:
             await self._select(w)
-        await self._bound(w)
-        self._given.pop(w.key, None)
 
     def _class_of(self, w: _Wanted) -> Thing:
         name = w.spec.storage_class_name
@@ -244,20 +244,31 @@ class Volumes:
 
     # Waiting
 
-    async def _bound(self, w: _Wanted) -> None:
-        """Wait until the claim is bound to a volume that the node can use."""
-        bound = await Waiting(self.seen, self.means).until(
-            lambda: self._look(w), (POD, CLAIM, VOLUME), self.most_s
-        )
-        if bound is None:
+    async def _all_bound(self, wanted: Sequence[_Wanted]) -> None:
+        """Wait until the claims are bound to volumes that the nodes can use."""
+        left = list(wanted)
+
+        def done() -> bool | None:
+            left[:] = [w for w in left if not self._is_done(w)]
+            return True if not left else None
+
+        kinds = (POD, CLAIM, VOLUME)
+        if await Waiting(self.seen, self.means).until(done, kinds, self.most_s) is None:
+            w = left[0]
             by = f"PersistentVolume {w.volume}" if w.volume else "its provisioner"
-            said = f"{w.title} is not bound after {self.most_s:g} s; look at {by}"
-            raise NotReadyError(said)
+            raise NotReadyError(f"{w.title} is not bound after {self.most_s:g} s; look at {by}")
+
+    def _is_done(self, w: _Wanted) -> bool:
+        """Say whether the claim is bound, and to a volume that the node can use."""
+        bound = self._look(w)
+        if bound is None:
+            return False
         entry = self.seen.entry(VOLUME, "", bound)
         host = w.pods[0].host
         if entry is not None and host is not None and not is_usable(Sites(), entry.thing, host):
             said = f"{w.title} is bound to PersistentVolume {bound}, which node {host.name} "
             raise NotReadyError(said + "cannot use")
+        return True
 
     def _look(self, w: _Wanted) -> str | None:
         """Return the volume that the claim is bound to; None: it is not yet."""

@@ -12,6 +12,8 @@ from ..prepare import NotReadyError
 
 T = TypeVar("T")
 POD: Kind = ("", "Pod")
+LULL_S = 0.1
+"""Changes come by the hundred in a second: what is waited for is looked at so often at most."""
 
 
 class Seen(Protocol):
@@ -60,6 +62,7 @@ class Waiting:
             finally:
                 change.cancel()
                 pause.cancel()
+            await self._means.sleep(LULL_S)
 
 
 async def together(*works: Coroutine[Any, Any, None]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from apportion.adapters.live.binder import ToBind
 from apportion.adapters.live.prepare import Step
-from apportion.adapters.live.steps.waiting import Means
+from apportion.adapters.live.steps.waiting import LULL_S, Means
 from apportion.models import Config, GroupKey, Plan, Pod, Snapshot
 from apportion.solver.entry import plan
 from fakes.objects import FakeObjects
@@ -19,7 +19,7 @@ GREEDY = Config(engine="greedy", deterministic=True)
 
 @dataclass
 class Clock:
-    """Time passes while somebody sleeps; of a patient clock nobody wakes by himself."""
+    """Time passes while somebody sleeps; by a patient clock nobody's deadline ever comes."""
 
     patient: bool = False
     now: float = 0.0
@@ -30,6 +30,9 @@ class Clock:
         return Means(lambda: self.now, lambda: NOON_S + self.now, self.sleep)
 
     async def sleep(self, seconds: float) -> None:
+        if seconds == LULL_S:
+            await asyncio.sleep(0)
+            return
         self.slept.append(seconds)
         if self.patient:
             await asyncio.get_running_loop().create_future()
