@@ -136,7 +136,7 @@ class DeviceClaims:
             problem = f"{claim.title}: {problem}"
         if shared and not problem:
             return OfPod(name, self._name(claim, spec)), (), key
-        has = _devices(status.allocation) if status.allocation is not None else ()
+        has = devices_of(status.allocation) if status.allocation is not None else ()
         return OfPod(name, "", spec, problem), has, key
 
     def _from_template(self, thing: Thing, name: str, template: str | None) -> OfPod:
@@ -160,7 +160,7 @@ class DeviceClaims:
                 made = msgspec.structs.replace(
                     made,
                     allocated=True,
-                    devices=_devices(status.allocation),
+                    devices=devices_of(status.allocation),
                     nodes=self._nodes(thing, status.allocation),
                 )
                 self.given.update(made.devices)
@@ -198,7 +198,7 @@ class DeviceClaims:
         out: Counter[str] = Counter()
         for t in self.claims.values():
             status: body.ClaimStatus = t.body.status or body.ClaimStatus()
-            out.update(_devices(status.allocation) if status.allocation is not None else ())
+            out.update(devices_of(status.allocation) if status.allocation is not None else ())
         return out
 
 
@@ -256,7 +256,7 @@ class _Reading:
         return DeviceMatch(attribute, tuple(sorted(c.requests or ())), distinct)
 
 
-def _devices(allocation: body.AllocationBody) -> tuple[str, ...]:
+def devices_of(allocation: body.AllocationBody) -> tuple[str, ...]:
     """Return the devices that an allocation takes; admin access takes none."""
     results = (allocation.devices.results if allocation.devices else None) or ()
     return tuple(sorted(f"{r.driver}/{r.pool}/{r.device}" for r in results if not r.admin_access))

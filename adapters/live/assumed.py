@@ -10,7 +10,19 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from ...models import Group, GroupKey, NodeName, Pod, PodKey, PodState, Reason, Snapshot
+from ...models import (
+    Claim,
+    Group,
+    GroupKey,
+    NodeName,
+    NodeSelectorTerm,
+    Pod,
+    PodKey,
+    PodState,
+    Reason,
+    Requirement,
+    Snapshot,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +33,9 @@ class Bound:
     node: NodeName
     devices: tuple[int, ...] = ()
     claimed: tuple[str, ...] = ()
+    """Devices that its own claims get."""
+    shared: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Claims that it has with others and that get their devices with it, by key, with these."""
 
 
 @dataclass
@@ -37,12 +52,14 @@ class Assumed:
         """Return the snapshot with all of it; what it shows already is forgotten."""
         seen = snapshot.pods_by_key
         changed: dict[PodKey, Pod] = {}
+        given: dict[str, tuple[NodeName, tuple[str, ...]]] = {}
         for key, bound in list(self.bound.items()):
             pod = seen.get(key)
             if pod is None or pod.uid != bound.uid or pod.state is not PodState.PENDING:
                 del self.bound[key]
             else:
                 changed[key] = _running(pod, bound, snapshot.taken_at_s)
+                given.update((claim, (bound.node, ids)) for claim, ids in bound.shared)
         for key, uid in list(self.leaving.items()):
             pod = seen.get(key)
             if pod is None or pod.uid != uid or pod.state is not PodState.RUNNING:
@@ -55,6 +72,8 @@ class Assumed:
                 del self.promised[key]
             elif key not in changed:
                 changed[key] = replace(pod, nominated=node)
+        if given:
+            snapshot = _with_claims(snapshot, given)
         return with_pods(snapshot, changed) if changed else snapshot
 
     @property
@@ -78,6 +97,21 @@ def _running(pod: Pod, bound: Bound, now_s: int) -> Pod:
         ready=False,
         protected_until_s=now_s + 1,  # evicting a pod before it is bound would delete it
     )
+
+
+def _with_claims(
+    snapshot: Snapshot, given: Mapping[str, tuple[NodeName, tuple[str, ...]]]
+) -> Snapshot:
+    """Return the snapshot with claims that have devices on a node, unless they are seen to have."""
+
+    def with_devices(claim: Claim) -> Claim:
+        if claim.allocated or claim.key not in given:
+            return claim
+        node, ids = given[claim.key]
+        here = NodeSelectorTerm(fields=(Requirement("metadata.name", "In", (node,)),))
+        return replace(claim, allocated=True, devices=ids, nodes=(here,))
+
+    return replace(snapshot, claims=tuple(map(with_devices, snapshot.claims)))
 
 
 def with_pods(snapshot: Snapshot, changed: Mapping[PodKey, Pod]) -> Snapshot:

@@ -161,7 +161,7 @@ class Carrier:
         if not plan.binds:
             return
         done.stale = stale_groups(plan, seen, now)
-        devices, claimed = plan.devices, _claimed(plan, seen)
+        devices, (claimed, shared) = plan.devices, _claimed(plan, seen)
         groups: dict[GroupKey, list[ToBind]] = defaultdict(list)
         for b in plan.binds:
             if b.group in done.stale:
@@ -170,8 +170,9 @@ class Carrier:
             host = seen.nodes_by_name.get(b.node)
             groups[b.group].append(ToBind(pod, b.node, self._version_of(b.pod), host))
             self._assumed.bound[b.pod] = Bound(
-                pod.uid, b.node, devices.get(b.pod, ()), claimed.get(b.pod, ())
-            )
+                pod.uid, b.node, devices.get(b.pod, ()), claimed.get(b.pod, ()),
+                tuple((c.claim, shared[c.claim]) for c in pod.spec.claims if c.claim in shared),
+            )  # fmt: skip
         now_at_once = []
         for group, pods in groups.items():
             steps = [s for s in self._steps if s.concerns(pods, plan)]
@@ -251,12 +252,18 @@ def _told(result: BoundGroup) -> str:
     return f"{result.why} ({counts} of {len(result.ends)} members)"
 
 
-def _claimed(plan: Plan, seen: Snapshot) -> dict[PodKey, tuple[str, ...]]:
-    """Return the devices that the claims of single pods get; those of several are no pod's own."""
-    out: dict[PodKey, tuple[str, ...]] = {}
+def _claimed(
+    plan: Plan, seen: Snapshot
+) -> tuple[dict[PodKey, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+    """Return the devices that pods get by claims of their own, and those of shared claims."""
+    own: dict[PodKey, tuple[str, ...]] = {}
+    shared: dict[str, tuple[str, ...]] = {}
     for a in plan.allocations:
-        shared = any(c.name == a.claim and c.claim for c in seen.pods_by_key[a.pod].spec.claims)
-        if not shared:
-            ids = (d.id for d in a.devices if not d.admin_access)
-            out[a.pod] = tuple(sorted((*out.get(a.pod, ()), *ids)))
-    return out
+        ids = tuple(sorted(d.id for d in a.devices if not d.admin_access))
+        claims = seen.pods_by_key[a.pod].spec.claims
+        named = next((c.claim for c in claims if c.name == a.claim and c.claim), "")
+        if named:
+            shared[named] = ids
+        else:
+            own[a.pod] = tuple(sorted((*own.get(a.pod, ()), *ids)))
+    return own, shared

@@ -12,6 +12,8 @@ from typing import Any
 import msgspec
 
 from ....models import AllocatedDevice, Allocation, GroupKey, Plan, Pod
+from ...kubernetes import body_devices as body
+from ...kubernetes.device_claims import devices_of
 from ..access import Api, LostError, RefusedError
 from ..binder import ToBind
 from ..discovery import Resource
@@ -59,6 +61,8 @@ class Claims:
     resources: Mapping[Kind, Resource]
     _configs: dict[tuple[str, str], list[Data]] = field(default_factory=dict)
     """By class and version of it."""
+    _giving: dict[str, str] = field(default_factory=dict)
+    """Devices on their way to claims that are not seen to have them yet, with the claim."""
 
     def concerns(self, pods: Sequence[ToBind], plan: Plan) -> bool:
         return any(b.pod.spec.claims for b in pods)
@@ -73,9 +77,12 @@ class Claims:
                 w = wanted.setdefault(key, _Wanted(key, []))
                 w.pods.append(b)
                 w.given = w.given or _given(plan, b.pod, name, key)
+        self._check_free(wanted.values())
         await together(*(self._hold(w) for w in wanted.values()))
 
     async def undo(self, group: GroupKey, pods: Sequence[ToBind]) -> None:
+        keys = {key for b in pods for _, key in self._keys(b.pod)}
+        self._giving = {d: key for d, key in self._giving.items() if key not in keys}
         free = [b for b in pods if b.pod.spec.claims and await is_free(self.api, b)]
         gone: dict[str, set[str]] = {}
         for b in free:
@@ -84,6 +91,26 @@ class Claims:
         for key in sorted(gone.keys() - {""}):
             with suppress(RefusedError, LostError, NotReadyError, msgspec.DecodeError):
                 await self._let_go(key, gone[key])
+
+    def _check_free(self, wanted: Iterable[_Wanted]) -> None:
+        """Raise NotReadyError if a device is another claim's: no server looks after that."""
+        has: dict[str, str] = {}
+        seen: set[str] = set()
+        for entry in self.seen.entries(CLAIM):
+            status: body.ClaimStatus | None = entry.thing.body.status
+            if status is not None and status.allocation is not None:
+                seen.add(entry.thing.key)
+                has |= dict.fromkeys(devices_of(status.allocation), entry.thing.key)
+        self._giving = {d: key for d, key in self._giving.items() if key not in seen}
+        has |= self._giving
+        given = [
+            (w, d.id) for w in wanted if w.given for d in w.given.devices if not d.admin_access
+        ]
+        for w, device in given:
+            if has.get(device, w.key) != w.key:
+                said = f"device {device} is that of ResourceClaim {has[device]} by now"
+                raise NotReadyError(f"{w.title}: {said}", RETRY_S)
+        self._giving |= {device: w.key for w, device in given}
 
     def _keys(self, pod: Pod) -> Iterator[tuple[str, str]]:
         """Give each claim of the pod, as it calls it, with its object's key; "": not made yet."""

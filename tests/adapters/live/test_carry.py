@@ -4,12 +4,14 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from apportion.adapters.live.access import IN_FLIGHT, LostError, RefusedError
 from apportion.adapters.live.assumed import Bound
 from apportion.adapters.live.binder import TRIES
 from apportion.adapters.live.guarded import DeposedError
 from apportion.models import (
+    Claim,
     ClaimSpec,
     DeviceRequest,
     GroupKey,
@@ -342,3 +344,21 @@ def test_devices_that_a_claim_gets_are_in_use_before_its_pod_is_seen_to_run() ->
     bench.carry()
 
     assert bench.assumed.bound[PodKey("x/p0")].claimed == (gpu.id,)
+
+
+def test_a_shared_claim_has_its_devices_before_it_is_seen_to_have_them() -> None:
+    gpu = PoolDevice("gpu.example.com/n1/gpu-0", ("gpu",))
+    spec = ClaimSpec(((DeviceRequest("gpu", "gpu"),),))
+    host = node("n1", 4, pool_devices=(gpu,))
+    both = Members("p", "q", waiting=2, spec={"claims": (PodClaim("gpus", "x/c"),)})
+    world = snapshot(host, queue("q"), both)
+    bench = Bench(replace(world, claims=(Claim("x", "c", spec),)))
+    bench.cluster.deaf = True
+
+    bench.carry()
+    over = bench.assumed.over(bench.cluster.snapshot(0))
+
+    claim = over.claims_by_key["x/c"]
+    assert (claim.allocated, claim.devices) == (True, (gpu.id,))
+    assert claim.nodes is not None
+    assert [t.matches({}, "n1") for t in claim.nodes] == [True]

@@ -195,6 +195,36 @@ def test_devices_that_somebody_else_gave_it_are_not_taken_for_the_plans() -> Non
     assert "reservedFor" not in status(bench)
 
 
+def test_two_claims_never_get_one_device_be_it_that_the_watch_is_late() -> None:
+    bench = Bench.of(node(), kind(), pool("n", "a"), claim(), uses("p", "c"))
+    other = Bench.of(node(), kind(), pool("n", "a"), claim("d"), uses("q", "d"))
+    bench.server.put(claim("d"), uses("q", "d"))
+    works = step(bench)
+    bench.server.deaf = True
+    prepared(works, bench)
+
+    with pytest.raises(NotReadyError, match=r"device gpu.example.com/n/a is that of .*default/c"):
+        prepared(works, other)
+    assert status(bench, "d") == {}
+    done(works.undo(GROUP, bench.pods))
+    prepared(works, other)
+
+    assert status(bench, "d")["reservedFor"] == reserved("q")
+
+
+def test_a_device_that_another_claim_has_is_not_given_twice() -> None:
+    bench = Bench.of(node(), kind(), pool("n", "a"), claim(), uses("p", "c"))
+    has = [{"request": "r", "driver": DRIVER, "pool": "n", "device": "a"}]
+    theirs = claim("theirs")
+    theirs["status"] = {"allocation": {"devices": {"results": has}}}
+    bench.server.put(theirs)
+
+    with pytest.raises(NotReadyError, match=r"is that of ResourceClaim default/theirs by now"):
+        prepared(step(bench), bench)
+
+    assert bench.server.asked == []
+
+
 def test_a_claim_that_is_changed_meanwhile_is_read_anew() -> None:
     bench = Bench.of(node(), kind(), pool("n", "a"), claim(), uses("p", "c"))
 
