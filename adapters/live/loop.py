@@ -290,22 +290,23 @@ class Loop:
         wait_s = self._pace.retry_s if waits else self._pace.idle_s
         # Who was held back when the cluster was looked at may have waited long enough by now.
         retry_s = self.backoff.next_s(self._looked_s)
-        ends_s = [wait_s, *self._graces_s()]
+        ends_s = [wait_s, *self._graces_s(now_s - self._looked_s)]
         if retry_s is not None:
             ends_s.append(retry_s - now_s)
         return max(0.0, min(ends_s))
 
-    def _graces_s(self) -> Iterator[float]:
+    def _graces_s(self, elapsed_s: float) -> Iterator[float]:
         """Give in how many seconds broken gangs are to be given up, if nothing completes them.
 
-        One whose grace is over already is so at once, where the cluster has refused to complete
-        it just now: it waits before it is tried again, and does not go on being there in part.
+        It is so long since the cluster was looked at: grace that has ended since then counts. One
+        whose grace was over before is given up at once, where the cluster has just refused to
+        complete it: it waits before it is tried again, and does not go on being there in part.
         """
         wall_s, grace_s = self._means.wall_s(), self._config().grace_s
         refused = self.last.carried.refused if self.last else {}
         for group, since_s in self.broken.since.items():
             left_s = since_s + grace_s - wall_s
-            if left_s > 0 or group in refused:
+            if left_s + elapsed_s > 0 or group in refused:
                 yield left_s
 
     async def _until_woken(self, stop: asyncio.Event, timeout_s: float) -> None:

@@ -11,14 +11,14 @@ from cluster import audit
 from cluster.access import Access
 from cluster.between import Proxy
 from cluster.binaries import binaries
-from cluster.cleaning import clean, uids
-from cluster.client import Client
+from cluster.cleaning import STAYS, clean, uids
+from cluster.client import Client, Data
 from cluster.installing import install
 from cluster.manifests import apply_all
 from cluster.objects import node
 from cluster.plane import ControlPlane
 from cluster.scheduler import Schedulers
-from cluster.waiting import PlaneError
+from cluster.waiting import PlaneError, until
 
 USUAL = ("kube-controller-manager", "kwok")
 
@@ -107,9 +107,43 @@ def four(client: Client) -> None:
 def volcano(client: Client) -> None:
     """Volcano's kinds are defined: PodGroups and Queues can be created."""
     things = [yaml.safe_load(definition(name)) for name in ("podgroup", "queue")]
-    names = [thing["metadata"]["name"] for thing in things]
-    if not all(client.find("customresourcedefinitions", name) for name in names):
+    if not all(is_defined(client, thing) for thing in things):
+        undefine(client)
         apply_all(client, things)
+
+
+@pytest.fixture
+def without_volcano(client: Client) -> None:
+    """None of Volcano's kinds is defined, as on a cluster that has never seen it."""
+    undefine(client)
+
+
+def is_defined(client: Client, thing: Data) -> bool:
+    """Whether the cluster has this definition, and not another one of that name."""
+    found = client.find("customresourcedefinitions", thing["metadata"]["name"])
+    if found is None:
+        return False
+    there, wanted = ([v["name"] for v in d["spec"]["versions"]] for d in (found, thing))
+    return there == wanted
+
+
+def undefine(client: Client) -> None:
+    """Delete the definitions that cleaning leaves, and wait until their kinds are gone."""
+
+    def left() -> list[str]:
+        return [
+            d["metadata"]["name"]
+            for d in client.find_all("customresourcedefinitions")
+            if d["metadata"]["name"].endswith(STAYS)
+        ]
+
+    for name in left():
+        client.delete("customresourcedefinitions", name)
+    until(lambda: not left(), "Volcano's definitions are gone")
+    until(
+        lambda: not any(k.group.endswith(STAYS) for k in client.kinds()),
+        "Volcano's kinds are served no longer",
+    )
 
 
 @pytest.fixture

@@ -100,6 +100,7 @@ def test_what_was_deleted_before_history_was_forgotten_is_gone(
     assert through.feed.relists >= 1
 
 
+@pytest.mark.usefixtures("without_volcano")
 def test_a_definition_that_comes_later_is_read_and_one_that_goes_is_forgotten(
     plane: ControlPlane, client: Client, tmp_path: Path
 ) -> None:
