@@ -37,8 +37,6 @@ UNSEEN: dict[Use, str] = {
         "no request names it: the server asks for it when devices are written into a status",
     ("get", "", "persistentvolumes"):
         "a volume is taken back from a claim that is not bound for minutes; on a fake server only",
-    ("patch", "scheduling.volcano.sh", "podgroups/status"):
-        "for definitions that have a status apart, which neither Volcano's nor ours do",
 }  # fmt: skip
 """Rights whose use no log of these tests can show, with the reason."""
 RIGHTS = (*everywhere(), *IN_OWN_NAMESPACE, *FOR_SHARES, *IN_RESERVATIONS)

@@ -272,3 +272,31 @@ def test_a_right_that_is_missing_is_said(
     assert said["why"][0].startswith("poddisruptionbudgets: 403 Forbidden")
     assert (status, b"poddisruptionbudgets: 403" in why) == (503, True)
     assert one.events("synced") == []
+
+
+@pytest.mark.usefixtures("kwok", "volcano")
+def test_a_group_whose_status_is_apart_has_it_written(
+    client: Client, schedulers: Schedulers
+) -> None:
+    name = "podgroups.scheduling.volcano.sh"
+    (usual,) = client.read("customresourcedefinitions", name)["spec"]["versions"]
+    apart = {**usual, "subresources": {"status": {}}}
+    root = "/apis/scheduling.volcano.sh/v1beta1"
+
+    def has_status() -> bool:
+        return any(r["name"] == "podgroups/status" for r in client.get(root)["resources"])
+
+    client.patch("customresourcedefinitions", name, {"spec": {"versions": [apart]}})
+    try:
+        until(has_status, "the status is apart")
+        client.create_all([node("n1", 8), *gang("g", 2, 4)])
+        schedulers.start()
+        wait_placed(client, "g-0", "g-1")
+        until(
+            lambda: client.read("PodGroup.scheduling.volcano.sh", "g")
+            .get("status", {}).get("phase") == "Running",
+            "the group is called running",
+        )  # fmt: skip
+    finally:
+        client.patch("customresourcedefinitions", name, {"spec": {"versions": [usual]}})
+        until(lambda: not has_status(), "the status is where it was")
