@@ -3,7 +3,7 @@
 What it accepts is legal as far as it sees; the checker has the last word.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -286,6 +286,11 @@ class Draft:
         for key in [k for k, taker in self._takers.items() if taker == group]:
             self.spare(self.scene.pods[key])
         self.waive(group)
+
+    @property
+    def takers(self) -> Mapping[PodKey, GroupKey]:
+        """For whom each pod is evicted whose room is not for all."""
+        return self._takers
 
     def takers_of(self, victim: GroupKey) -> set[GroupKey]:
         """Return for whom pods of a group are evicted."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 from ..models import Config, GroupKey, NodeName, Plan, PodKey, Snapshot, SolverRow
 from ..policies.api import Constraint
@@ -26,6 +27,7 @@ from .linear import satisfies
 from .orderly import Ordered, put_in_order
 from .process import SolverProcess
 from .reach import is_within_reach
+from .reclear import recleared
 from .repack import repacked
 from .rows import TierResult, tier_results, vector_of
 from .search import Clock, Found, search
@@ -108,34 +110,37 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
     levels = levels_of(scene, ranking)
     goals = goals_for(config, scene.rules)
     greedy = settle_greedy(scene, ranking, levels)
-    greedy = repacked(scene, levels, goals, greedy, process, clock)
-    base = outcome_of(scene, greedy, levels)
     if config.engine == "greedy":
+        base = outcome_of(scene, greedy, levels)
         return _greedy_answer(base, goals, config, clock, "asked for")
+    better = recleared(scene, levels, goals, ranking.draft, greedy, process, clock)
+    fall_back = _greedy_answer if better is greedy else partial(_greedy_answer, engine="improve")
+    greedy = repacked(scene, levels, goals, better, process, clock)
+    base = outcome_of(scene, greedy, levels)
     if clock.is_out():
-        return _greedy_answer(base, goals, config, clock, "out of time")
+        return fall_back(base, goals, config, clock, "out of time")
     if not greedy.places and not greedy.evicted and nothing_starts(base):
         return _empty_answer(base, goals, config, clock)
     if not is_within_reach(scene, clock):
-        return _greedy_answer(base, goals, config, clock, TOO_LARGE)
+        return fall_back(base, goals, config, clock, TOO_LARGE)
     compiled = compile_board(scene, levels)
     board = build(scene, compiled, levels)
     if clock.is_out():
-        return _greedy_answer(base, goals, config, clock, "out of time")
+        return fall_back(base, goals, config, clock, "out of time")
     stages = stages_of(board, goals)
     hint = hint_of(board, compiled, greedy)
     found = search(board, stages, process, config, clock, hint)
     if found.values is None and stages:
-        return _greedy_answer(base, goals, config, clock, found.detail or "no answer in time")
+        return fall_back(base, goals, config, clock, found.detail or "no answer in time")
     decision = decode(board, compiled, found.values) if found.values is not None else greedy
     outcome = outcome_of(scene, decision, levels)
     wrong = verify(outcome)
     why = f"the solver's plan breaks {wrong[0]}" if wrong else found.detail
     # A board may say less than the rules; a solver that breaks the board itself proves nothing.
     if wrong and found.values is not None and not satisfies(board, found.values):
-        return _greedy_answer(base, goals, config, clock, why)
+        return fall_back(base, goals, config, clock, why)
     if wrong or (not found.proven and vector_of(base, goals) > vector_of(outcome, goals)):
-        return _greedy_answer(
+        return fall_back(
             base, goals, config, clock, why,
             lambda shown: tier_results(goals, shown, outcome, board, stages, found),
         )  # fmt: skip
@@ -239,8 +244,12 @@ def _greedy_answer(
     clock: Clock,
     why: str,
     bounded: Callable[[Outcome], list[TierResult]] | None = None,
+    engine: Literal["greedy", "improve"] = "greedy",
 ) -> Answer:
-    """Answer with the greedy plan, what ``bounded`` knows of its tiers, and the certificate."""
+    """Answer with the greedy plan, what ``bounded`` knows of its tiers, and the certificate.
+
+    ``engine``: whether the plan has been improved.
+    """
     ordered = put_in_order(outcome, clock)
     if bounded is None:
         tiers = [TierResult(g, g.measure(ordered.outcome), None) for g in goals]
@@ -249,7 +258,7 @@ def _greedy_answer(
     tiers = certified(ordered.outcome, tiers)
     status = "feasible" if config.engine == "greedy" or why == TOO_LARGE else "fallback"
     row = SolverRow(
-        engine="greedy",
+        engine=engine,
         status=status,  # type: ignore[arg-type]
         order_proven=ordered.proven,
         exchanges=len(ordered.exchanges),

@@ -10,6 +10,7 @@ from ...policies.budgets import covering_of
 from ...policies.cost import age_s, lost_work, spare_members
 from ...policies.evictable import victim_priority
 from ...policies.eviction_cost import priority_weights
+from ...policies.ledger import Matrix
 from .ground import Ground
 from .obstacles import obstacles_of
 from .program import Program, Real
@@ -41,9 +42,14 @@ class Leaving:
         self._under: dict[int, dict[int, int]] = defaultdict(dict)
         self._besides: dict[tuple[object, ...], tuple[int, Prices]] = {}
         """By queue, priority and shape: number and least price of what goes with cleared nodes."""
+        self._other: dict[tuple[object, ...], int] = {}
+        """The columns of what goes besides."""
         self._rows: list[tuple[float, list[tuple[int, float]]]] = []
         self._column_of: list[int] = []
         """Of each pod, in the order of the victims."""
+        self._shape_of: list[int] = []
+        self._with_node: list[tuple[object, ...] | None] = []
+        """What a pod is that goes with its node; None: it has a column."""
         self._obstacles = obstacles_of(ground)
         for t in ground.parts.victims.taken:
             self._group(t)
@@ -71,6 +77,19 @@ class Leaving:
             for name, price in zip(COSTS, prices, strict=True):
                 out[name][column] = price
         return out
+
+    def column_of(self, pod: int) -> int:
+        """Return the column by which a pod leaves, by its number among the victims' pods."""
+        return self._column_of[pod]
+
+    def besides_of(self, pod: int) -> int:
+        """Return the column by which it may leave as well; −1: none."""
+        key = self._with_node[pod]
+        return -1 if key is None else self._other[key]
+
+    def row_of(self, pod: int) -> Matrix:
+        """Return what the pod holds."""
+        return self._ground.parts.victims.rows[self._shape_of[pod]]
 
     # Columns
 
@@ -105,6 +124,7 @@ class Leaving:
         before = self._prices.setdefault(column, [0] * len(COSTS))
         self._prices[column] = [a + b for a, b in zip(before, prices, strict=True)]
         key = self._add(t, 0, column)
+        self._with_node.append(key)
         n, least = self._besides.get(key, (0, prices))
         self._besides[key] = (n + 1, tuple(map(min, least, prices)))
         return True
@@ -113,6 +133,7 @@ class Leaving:
         """Let what goes with cleared nodes also go without, for the least price of its kind."""
         for key, (n, prices) in self._besides.items():
             column = self._new(prices, float(n))
+            self._other[key] = column
             self._of_all[key][column] = 1
             for kind, of in self._of_kind.items():
                 if _whole(kind) == key:
@@ -123,6 +144,7 @@ class Leaving:
         column = self._new(self._prices_of(t, pods, gangs))
         for n in which:
             self._column_of.append(column)
+            self._with_node.append(None)
             self._add(t, n, column)
         return column
 
@@ -136,6 +158,7 @@ class Leaving:
     def _add(self, t: Taken, n: int, column: int) -> tuple[object, ...]:
         """Count a pod for its place, kinds and budgets."""
         m, shape = t.of.members, t.shapes[n]
+        self._shape_of.append(shape)
         place = int(self._obstacles.place[len(self._column_of) - 1])
         if place >= 0:
             _count(self._left[shape, place], column)

@@ -13,11 +13,13 @@ from .branching import NODES, Branching
 from .leaving import Leaving
 from .model import model_of
 from .program import Program, Real
+from .returning import Returning
 from .solving import Solver
 
-LIMIT_S = 0.4
-"""Processor time after which no other bound is begun; none by the clock where answers are
-deterministic."""
+RETURNING = "returning victims"
+FIRST_S, LIMIT_S = 0.6, 0.4
+"""Processor time after which no other bound is begun, of returning victims and of the others; none
+by the clock where answers are deterministic."""
 MOST_CELLS = 5000
 """Of more kinds of pods times nodes with victims than these nothing is found out in time."""
 FEW = 300
@@ -39,12 +41,18 @@ def price_bounds(
     for tier in TIERS:
         if work[tier]:
             _reach(program, *ground.parts.starts.goal[tier], work[tier])
-    prices = Leaving(ground, program).tell()
+    leaving = Leaving(ground, program)
+    prices = leaving.tell()
     totals = _totals(program, prices)
     solver = Solver(program, np.zeros(program.columns))
     integers = np.flatnonzero(np.any(list(prices.values()), axis=0))
     nodes = NODES if program.columns <= FEW else 0
-    until = inf if scene.config.deterministic else time.process_time() + LIMIT_S
+    if costs[RETURNING]:
+        returning = Returning(ground, leaving, program, solver, _until(scene, FIRST_S))
+        yield RETURNING, returning.least()
+        returning.tell(costs[RETURNING])
+        solver = Solver(program, np.zeros(program.columns))
+    until = _until(scene, LIMIT_S)
     upper = program.upper.copy()
     for name, (column, unit) in totals.items():
         if costs[name] and time.process_time() < until:
@@ -54,6 +62,10 @@ def price_bounds(
             yield name, max(0, ceil(-tree.run(-float(costs[name]), until, nodes, upper)))
         upper = upper.copy()
         upper[column] = costs[name] / unit
+
+
+def _until(scene: Scene, limit_s: float) -> float:
+    return inf if scene.config.deterministic else time.process_time() + limit_s
 
 
 def _cells(scene: Scene, levels: Levels) -> int:

@@ -40,6 +40,10 @@ class InProcess(SolverProcess):
     def kill(self) -> None:
         """There is nothing to end."""
 
+    def wait(self, limit_s: float | None = None) -> bool:
+        """It is always ready."""
+        return True
+
     def solve(
         self,
         model: Linear,

@@ -13,6 +13,7 @@ from apportion.policies.legality import is_legal
 from apportion.policies.outcome import Outcome
 from apportion.policies.registry import rules_for
 from apportion.policies.scene import Scene
+from apportion.solver.bounding.returning import Returning
 from apportion.solver.entry import plan
 from oracle.build import Members, budget, node, queue, snapshot
 
@@ -70,9 +71,24 @@ def test_bounds_without_a_search_are_near_what_is_cheapest(seed: int) -> None:
         least = min(way[n] for way in left)
         assert row.bound is not None
         assert row.bound <= least <= row.value
-        if row.name != "returning victims":
-            assert row.bound >= 0.8 * least
+        assert row.bound >= 0.8 * least
         left = [way for way in left if way[n] <= row.value]
+
+
+@pytest.mark.parametrize(("length", "wrong"), [(None, False), (0, True), (2, True)])
+def test_tail_that_is_too_short_is_caught(
+    length: int | None, wrong: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Say that fewer of the last pods could all have left than could."""
+    found = Returning._found
+    monkeypatch.setattr(
+        Returning, "_found", lambda self, tail: found(self, tail) if length is None else length
+    )
+
+    row = costs(plan(reclaim(NODES, GANG, 1), GREEDY))[0]
+
+    assert row.bound is not None
+    assert (row.bound > cheapest(1)[0]) == wrong
 
 
 def test_a_gang_goes_as_a_whole_in_the_bound_too() -> None:
