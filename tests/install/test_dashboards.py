@@ -1,6 +1,7 @@
 """Every query of every dashboard is PromQL, and asks for what /metrics serves."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,21 @@ def test_there_are_the_four() -> None:
     assert [page["uid"] for page in pages()] == [
         "apportion-namespaces", "apportion-overview", "apportion-queues", "apportion-solver",
     ]  # fmt: skip
+
+
+def alerts() -> list[str]:
+    """Return the expressions that the page on metrics advises to watch."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "metrics.md").read_text()
+    table = page.partition("| expression | says |")[2].partition("\n\n")[0]
+    return re.findall(r"^\| `(.*?)` \|", table, re.MULTILINE)
+
+
+@pytest.mark.parametrize("query", alerts())
+def test_alert_asks_for_what_is_served(query: str, labels_by_metric: dict[str, set[str]]) -> None:
+    asked = selectors(query)
+
+    assert asked
+    assert {one.name for one in asked} <= set(labels_by_metric)
 
 
 @pytest.mark.parametrize(("query", "legend"), queries())
