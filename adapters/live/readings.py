@@ -16,7 +16,7 @@ from .backdrop import CLAIM, Backdrop, Causes
 from .books import Books
 from .shelves import POD, Kind, Name
 
-_REMEMBERED, _REMEMBERED_AT_LEAST = 4, 10_000
+_REMEMBERED, _REMEMBERED_AT_LEAST = 2, 10_000
 """Specs that are remembered: so many for each pod, and so many more."""
 
 

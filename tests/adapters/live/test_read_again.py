@@ -183,7 +183,7 @@ def test_what_is_remembered_of_pods_that_are_gone_is_forgotten_in_time(
         assert made.spec.requests["cpu"] == i + 1
         remembered.append(len(increments.readings.shapes))
 
-    assert 10 < max(remembered) <= 4 * 1 + 10 + 2
+    assert 10 < max(remembered) <= 2 * 1 + 10 + 2
 
 
 def test_a_later_moment_alone_reads_nothing_again() -> None:
