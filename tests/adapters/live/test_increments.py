@@ -92,8 +92,18 @@ def test_nothing_that_is_kept_is_made_anew() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1000, 1150))
+@pytest.mark.parametrize("seed", range(1000, 1040))
 def test_what_changes_at_random_is_as_if_read_anew_at_length(seed: int) -> None:
+    at_length(seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(2000, 3000))
+def test_what_changes_at_random_is_as_if_read_anew_a_thousand_times(seed: int) -> None:
+    at_length(seed)
+
+
+def at_length(seed: int) -> None:
     kueue = seed % 5 == 0
     options = KUEUE if kueue else OPTIONS
     world = Changing(seed, **KINDS_OF_SHARES[seed % 4], kueue=kueue)
