@@ -23,10 +23,13 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ...models import Config, Plan, Snapshot
+    from ...models import Config, GroupKey, Plan, Snapshot
     from ...solver.process import SolverProcess
     from ..report.timeline import Moment
 
+MOST_EXPLAINED = 20
+EXPLAIN_S = 60
+"""How many groups ``--explain`` is about, and how long it may take for all of them."""
 CYCLES = 30
 """Most cycles of ``--settle`` without a number."""
 
@@ -94,6 +97,10 @@ def plan(
     pods: Annotated[
         str | None, typer.Option("--pods", metavar="CSV", help="The pods of --trace.")
     ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="With --output html: try what would start those who wait."),
+    ] = False,
     snapshot_out: Annotated[
         str | None,
         typer.Option(
@@ -111,7 +118,11 @@ def plan(
     documents and snapshots. Nothing is ever applied to a cluster.
     """
     lists = _lists(files or [], trace, nodes, pods)
-    picked = chosen(config, budget, seed, deterministic, topology_labels)
+    if explain and output is not Output.HTML:
+        from ...models import InputError
+
+        raise InputError("--explain goes with --output html; of one group, see apportion explain")
+    picked = chosen(config, budget, seed, deterministic or explain, topology_labels)
     reading = asked(scheduler_name, queues_from, now, picked)
     from ...models import Config
 
@@ -142,7 +153,8 @@ def plan(
                 from ..report.page import Report, written
 
                 subject = ", ".join(lists or files or ())
-                page = Report(made, case.snapshot, settings, subject, moments)
+                changes = _explained(made, case.snapshot, settings, process) if explain else None
+                page = Report(made, case.snapshot, settings, subject, moments, changes)
                 sys.stdout.buffer.write(written(page).encode())
             else:
                 _print(made, case.snapshot, output)
@@ -232,6 +244,29 @@ def _planned(
             line.what = f"{what}, cycle {cycle + 1}"
 
         return settle(snapshot, config, most, process, watch)
+
+
+def _explained(
+    made: "Plan", snapshot: "Snapshot", config: "Config", process: "SolverProcess | None"
+) -> "dict[GroupKey, list[str]]":
+    """Return what would start each of the first groups that wait; what time allows."""
+    from time import monotonic
+
+    from ..ask.explain import explain
+    from ..report.why import sentences
+    from .terminal import progress
+
+    until = monotonic() + EXPLAIN_S
+    out: dict[GroupKey, list[str]] = {}
+    with progress("trying what would start those who wait"):
+        for held in made.held[:MOST_EXPLAINED]:
+            if monotonic() > until:
+                break
+            found = explain(
+                snapshot, config, held.group, process=process, stop=lambda: monotonic() > until
+            )
+            out[held.group] = sentences(found)
+    return out
 
 
 def _print(made: "Plan", snapshot: "Snapshot", output: Output) -> None:

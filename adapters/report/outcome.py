@@ -89,7 +89,7 @@ def _held(plan: Plan, jobs: Jobs, changes: Changes) -> Html:
         ]
         if changes:
             would = [tag("li", name(said)) for said in changes.get(h.group, ())]
-            row.append(tag("ul", *would) if would else "–")
+            row.append(tag("ul", *would) if would else "–" if h.group in changes else "not tried")
         rows.append(row)
     heads = ["group", "pods", "why"]
     if changes:

@@ -21,7 +21,7 @@ from .timeline import Moment, timeline_section
 from .verdict import notes_sections, tiers_section
 
 NAVIGATION = (
-    ("ask", "What if"), ("difference", "Difference"),
+    ("ask", "Ask"), ("because", "Why"), ("difference", "Difference"),
     ("map", "Cluster"), ("queues", "Queues"), ("starts", "Starts"), ("promised", "Promised"),
     ("evicted", "Evicted"), ("waits", "Waits"), ("timeline", "Timeline"), ("tiers", "Objective"),
     ("rejected", "Rejected"), ("warnings", "Warnings"),

@@ -24,7 +24,9 @@ def search_box() -> Html:
     )
 
 
-def question_form(changes: Sequence[str], snapshot: Snapshot, problem: str) -> Html:
+def question_form(
+    changes: Sequence[str], snapshot: Snapshot, held: Sequence[str], problem: str
+) -> Html:
     """Return the form; whoever unticks a change asks without it."""
     asked = [
         tag(
@@ -58,4 +60,24 @@ def question_form(changes: Sequence[str], snapshot: Snapshot, problem: str) -> H
     )  # fmt: skip
     link = tag("p", tag("a", "Back to the cluster as it is", href="?")) if changes else ""
     note = "The plan below is of the changed cluster." if changes and not problem else ""
-    return section("ask", "What if", note, joined([form, link]))
+    whatif = tag("h3", "What if")
+    return section("ask", "Ask", note, whatif, joined([form, link]), _why_form(changes, held))
+
+
+def _why_form(changes: Sequence[str], held: Sequence[str]) -> Html:
+    """Return the form that asks why a group waits, in the cluster that is shown."""
+    if not held:
+        return joined(())
+    form = tag(
+        "form",
+        *(tag("input", type="hidden", name="edit", value=c) for c in changes),
+        tag(
+            "div",
+            tag("label", "Group", for_="why"),
+            tag("select", *(tag("option", g, value=g) for g in held[:MOST_NAMES]), id="why",
+                name="why"),
+        ),
+        tag("button", "Explain", type="submit"),
+        method="get", action="",
+    )  # fmt: skip
+    return joined([tag("h3", "Why does it wait"), form])

@@ -11,6 +11,7 @@ import contextlib
 import hmac
 import secrets
 import threading
+import time
 from collections.abc import Callable, Sequence
 from importlib import resources
 from typing import TypeVar
@@ -19,14 +20,19 @@ from aiohttp import web
 
 from ...models import Config, InputError, Plan, Snapshot
 from ...solver.process import SolverProcess
+from ..ask.edit_words import group_key
+from ..ask.explain import Explanation, explain
 from ..report.difference import difference_section
 from ..report.elements import Html
 from ..report.page import Controls, Report, written
+from ..report.why import why_section
 from .form import question_form, search_box
 from .question import answered
 
 HOST = "127.0.0.1"
 STOP_S = 1.0
+EXPLAIN_S = 60.0
+"""How long changes are tried for one group."""
 HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -53,23 +59,39 @@ class Pages:
         self._process = process
         self._script = resources.files(__package__).joinpath("search.js").read_text()
 
-    def page(self, changes: Sequence[str]) -> tuple[int, str]:
-        """Return status and document of a question; one without changes shows the base."""
+    def page(self, changes: Sequence[str], why: str = "") -> tuple[int, str]:
+        """Return status and document of a question; one without changes shows the base.
+
+        ``why`` names a group of the cluster that is shown, to be explained.
+        """
         report = Report(self.base, self.snapshot, self.config, self.subject)
-        if not changes:
-            return 200, self._written(report, (), "")
+        more: list[Html] = []
         try:
-            answer, config = answered(self.snapshot, self.config, changes, self.base, self._process)
+            if changes:
+                answer, config = answered(
+                    self.snapshot, self.config, changes, self.base, self._process
+                )
+                snapshot, plan = answer.changed
+                report = Report(plan, snapshot, config, self.subject)
+                more.append(difference_section(answer))
+            if why:
+                more.insert(0, why_section(self._explained(report, why)))
         except InputError as e:
-            return 400, self._written(report, changes, str(e))
-        snapshot, plan = answer.changed
-        report = Report(plan, snapshot, config, self.subject)
-        return 200, self._written(report, changes, "", (difference_section(answer),))
+            return 400, self._written(report, changes, str(e), more)
+        return 200, self._written(report, changes, "", more)
+
+    def _explained(self, report: Report, why: str) -> Explanation:
+        until = time.monotonic() + EXPLAIN_S
+        return explain(
+            report.snapshot, report.config, group_key(report.snapshot, why),
+            process=self._process, stop=lambda: time.monotonic() > until,
+        )  # fmt: skip
 
     def _written(
-        self, report: Report, changes: Sequence[str], problem: str, more: tuple[Html, ...] = ()
+        self, report: Report, changes: Sequence[str], problem: str, more: Sequence[Html]
     ) -> str:
-        form = question_form(changes, self.snapshot, problem)
+        held = [h.group for h in report.plan.held]
+        form = question_form(changes, self.snapshot, held, problem)
         return written(report, Controls(search_box(), (form, *more), self._script))
 
 
@@ -120,8 +142,9 @@ class Server:
         if value := request.query.get("value", "").strip():
             changes.append(f"{request.query.get('option', '')} {value}")
         changes = list(dict.fromkeys(changes))
+        why = request.query.get("why", "").strip()
         async with self._one_at_a_time:
-            status, document = await _aside(lambda: self._pages.page(changes))
+            status, document = await _aside(lambda: self._pages.page(changes, why))
         return web.Response(
             status=status, text=document, content_type="text/html", charset="utf-8",
             headers=HEADERS,

@@ -78,7 +78,9 @@ def test_a_question_is_asked_by_keyboard(browser: Browser, address: str) -> None
 def test_nothing_leaves_the_page_and_nobody_is_kept_out(
     browser: Browser, address: str, axe: str
 ) -> None:
-    page = browser.opened(f"{address}?edit=--drain%20gpu-b&edit=--copy%20lab/notes", 390)
+    page = browser.opened(
+        f"{address}?edit=--drain%20gpu-b&edit=--copy%20lab/notes&why=lab/notes", 390
+    )
 
     assert serious(page, axe) == []
     assert page.value("document.documentElement.scrollWidth") <= 390

@@ -1,7 +1,10 @@
 """``apportion plan --output html``: the plan as a page for a browser."""
 
 import json
+import re
 from typing import Any
+
+import pytest
 
 from kubernetes_objects import node
 from reports import parsed
@@ -23,3 +26,18 @@ def test_a_cluster_without_work_has_a_page_too(cli: Any) -> None:
 
     assert result.code == 0
     assert "1 node · 0 pods" in parsed(result.out).all("header")[0].text
+
+
+@pytest.mark.slow
+def test_it_says_what_would_start_those_who_wait(cli: Any) -> None:
+    result = cli("plan", "examples/small", "-o", "html", "--explain")
+
+    waits = {row[0]: row[3] for row in parsed(result.out).find("waits").rows()}
+    assert re.search(r"limit of queue lab.*\(now", waits["lab/notes"])
+
+
+def test_explaining_is_for_the_page_alone(cli: Any) -> None:
+    result = cli("plan", "examples/small", "--explain")
+
+    assert result.code == 2
+    assert "--explain goes with --output html" in result.err

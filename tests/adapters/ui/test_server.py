@@ -180,6 +180,35 @@ def test_what_cannot_be_asked_is_said_above_the_plan_as_it_is(
     assert not [e for e in page.walk() if e.attributes.get("id") == "difference"]
 
 
+@pytest.mark.slow
+def test_a_group_that_waits_is_explained_with_what_would_start_it(pages: Pages) -> None:
+    status, text, _ = asked(pages, f"/{TOKEN}/?why=lab/notes")
+    because = parsed(text).find("because")
+
+    assert status == 200
+    assert "Why lab/notes waits" in because.text
+    assert "queue lab" in because.text
+    [changes] = [t for t in because.all("table") if "Would start it" in t.text]
+    assert changes.rows()
+
+
+@pytest.mark.slow
+def test_it_is_explained_in_the_cluster_that_is_shown(pages: Pages) -> None:
+    there, _ = pages.page(["--copy lab/notes"], "lab/notes-copy-1")
+    gone, document = pages.page(["--remove lab/notes"], "lab/notes")
+
+    assert (there, gone) == (200, 400)
+    assert "remove group lab/notes" in parsed(document).find("difference").text
+
+
+def test_an_unknown_group_is_said(pages: Pages) -> None:
+    status, document = pages.page([], "<b>nobody</b>")
+
+    assert status == 400
+    [alert] = [e for e in parsed(document).walk() if e.attributes.get("role") == "alert"]
+    assert "<b>nobody</b>" in alert.text
+
+
 def test_too_much_at_once_is_refused(snapshot: Snapshot, pages: Pages) -> None:
     with pytest.raises(InputError, match="21 changes are too many"):
         answered(snapshot, CONFIG, ["--drain gpu-a"] * (MOST + 1), pages.base, None)
