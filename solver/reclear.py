@@ -28,9 +28,11 @@ LEAST = 2
 """Fewer victims than these were chosen well enough by the hunt."""
 FEW_CELLS = 2000
 """Where the whole model has fewer cells than these, the search finds what is better itself."""
+SHARE = 0.5
+"""Part of the time that is left to others."""
 GROUPS = 8
 """So many groups are looked at, those with most victims first."""
-PART, MOST_S, LEAST_S = 0.15, 1.0, 0.2
+PART, MOST_S, LEAST_S = 0.25, 3.0, 0.4
 """Part of the time that is left for one solve, how long it may take at most; with less time than
 the last nothing is begun."""
 
@@ -53,6 +55,9 @@ def recleared(
     best = greedy
     reached = vector_of(_outcome(scene, greedy, levels), goals)
     for group in _claimants(draft):
+        now = clock.left()
+        if left is not None and now is not None and now < SHARE * left:
+            break
         change = _Change(draft, group)
         for last in (True, False):
             chosen = change.choose(process, clock, last)
