@@ -2,8 +2,10 @@
 
 import pytest
 
+from cluster.between import Proxy
 from cluster.client import Client, Data
 from cluster.objects import node, pod
+from cluster.rules import Hold, Lose, Refuse, Request
 from cluster.scheduler import Schedulers
 from cluster.waiting import until
 
@@ -118,3 +120,55 @@ def test_a_third_pod_waits_until_a_device_is_free(client: Client, schedulers: Sc
     bound(client, "r")
     there = {c["metadata"]["ownerReferences"][0]["name"] for c in client.find_all("resourceclaims")}
     assert there >= {"q", "r"}
+
+
+def given(client: Client) -> dict[str, str]:
+    """Return the device of each pod, by the claims that are reserved for it."""
+    return {
+        r["name"]: c["status"]["allocation"]["devices"]["results"][0]["device"]
+        for c in client.find_all("resourceclaims", "default")
+        for r in c.get("status", {}).get("reservedFor", [])
+    }
+
+
+def is_of_claims(request: Request) -> bool:
+    return request.writes and "/resourceclaims/" in request.path
+
+
+@pytest.mark.usefixtures("devices")
+def test_writes_that_are_refused_or_whose_answers_are_lost_are_made_again(
+    client: Client, schedulers: Schedulers, proxy: Proxy
+) -> None:
+    client.create(template())
+    burst = proxy.add(Refuse(is_of_claims, 500, times=3))
+    lost = proxy.add(Lose(is_of_claims, times=3))
+    schedulers.start(through=proxy)
+
+    for name in ("p", "q"):
+        client.create(uses(name, resourceClaimTemplateName="t"))
+
+    until(lambda: all(node_of(client, n) for n in ("p", "q")), "both are bound", 60)
+    assert (len(burst.met), len(lost.met)) == (3, 3)
+    assert sorted(given(client)) == ["p", "q"]
+    assert sorted(given(client).values()) == ["a", "b"]
+
+
+@pytest.mark.usefixtures("devices")
+def test_the_next_replica_binds_what_one_had_prepared_when_it_was_killed(
+    client: Client, schedulers: Schedulers, proxy: Proxy
+) -> None:
+    client.create(template())
+    held = proxy.add(Hold(lambda r: r.is_bind))
+    one = schedulers.start(through=proxy)
+    client.create(uses("p", resourceClaimTemplateName="t"))
+    until(lambda: held.met, "the bind is on its way")
+    before = given(client)
+
+    one.kill()
+    held.discard()
+    proxy.drop(held)
+    schedulers.start()
+
+    bound(client, "p")
+    assert before
+    assert given(client) == before

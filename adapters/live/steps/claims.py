@@ -20,7 +20,7 @@ from ..discovery import Resource
 from ..mirror import Kind
 from ..prepare import NotReadyError
 from .allocation import allocation_of, asked_for
-from .waiting import Seen, split, together
+from .waiting import Seen, is_at, split, together
 from .writing import Data, is_free, read, send, telling, version_of
 
 _GROUP = "resource.k8s.io"
@@ -47,6 +47,15 @@ class _Wanted:
 
 
 @dataclass(slots=True)
+class _Giving:
+    """To whom a device is given."""
+
+    key: str
+    version: str = ""
+    """Of the claim when it had the device; "" before."""
+
+
+@dataclass(slots=True)
 class Claims:
     """Has the claims of pods allocated and reserved.
 
@@ -61,8 +70,8 @@ class Claims:
     resources: Mapping[Kind, Resource]
     _configs: dict[tuple[str, str], list[Data]] = field(default_factory=dict)
     """By class and version of it."""
-    _giving: dict[str, str] = field(default_factory=dict)
-    """Devices on their way to claims that are not seen to have them yet, with the claim."""
+    _giving: dict[str, _Giving] = field(default_factory=dict)
+    """Devices on their way to claims that are not seen to have them yet."""
 
     def concerns(self, pods: Sequence[ToBind], plan: Plan) -> bool:
         return any(b.pod.spec.claims for b in pods)
@@ -78,11 +87,17 @@ class Claims:
                 w.pods.append(b)
                 w.given = w.given or _given(plan, b.pod, name, key)
         self._check_free(wanted.values())
-        await together(*(self._hold(w) for w in wanted.values()))
+        try:
+            await together(*(self._hold(w) for w in wanted.values()))
+        finally:
+            # What was not written is not on its way any more.
+            self._giving = {
+                d: g for d, g in self._giving.items() if g.version or g.key not in wanted
+            }
 
     async def undo(self, group: GroupKey, pods: Sequence[ToBind]) -> None:
         keys = {key for b in pods for _, key in self._keys(b.pod)}
-        self._giving = {d: key for d, key in self._giving.items() if key not in keys}
+        self._giving = {d: g for d, g in self._giving.items() if g.key not in keys}
         free = [b for b in pods if b.pod.spec.claims and await is_free(self.api, b)]
         gone: dict[str, set[str]] = {}
         for b in free:
@@ -94,15 +109,13 @@ class Claims:
 
     def _check_free(self, wanted: Iterable[_Wanted]) -> None:
         """Raise NotReadyError if a device is another claim's: no server looks after that."""
+        self._giving = {d: g for d, g in self._giving.items() if not self._is_seen(g)}
         has: dict[str, str] = {}
-        seen: set[str] = set()
         for entry in self.seen.entries(CLAIM):
             status: body.ClaimStatus | None = entry.thing.body.status
             if status is not None and status.allocation is not None:
-                seen.add(entry.thing.key)
                 has |= dict.fromkeys(devices_of(status.allocation), entry.thing.key)
-        self._giving = {d: key for d, key in self._giving.items() if key not in seen}
-        has |= self._giving
+        has |= {d: g.key for d, g in self._giving.items()}
         given = [
             (w, d.id) for w in wanted if w.given for d in w.given.devices if not d.admin_access
         ]
@@ -110,7 +123,12 @@ class Claims:
             if has.get(device, w.key) != w.key:
                 said = f"device {device} is that of ResourceClaim {has[device]} by now"
                 raise NotReadyError(f"{w.title}: {said}", RETRY_S)
-        self._giving |= {device: w.key for w, device in given}
+        self._giving |= {device: _Giving(w.key) for w, device in given}
+
+    def _is_seen(self, g: _Giving) -> bool:
+        """Say whether what became of the claim since is seen, so that this counts."""
+        entry = self.seen.entry(CLAIM, *split(g.key))
+        return bool(g.version) and (entry is None or is_at(entry, g.version))
 
     def _keys(self, pod: Pod) -> Iterator[tuple[str, str]]:
         """Give each claim of the pod, as it calls it, with its object's key; "": not made yet."""
@@ -160,7 +178,10 @@ class Claims:
         if more:
             change["reservedFor"] = [*before, *more]
         if change:
-            await self._write(claim, path, change)
+            claim = await self._write(claim, path, change)
+        for giving in self._giving.values():
+            if giving.key == w.key:
+                giving.version = version_of(claim)
 
     async def _allocation(self, claim: Data, given: Allocation) -> Data:
         classes = {a.get("deviceClassName", "") for a in asked_for(claim).values()} - {""}
@@ -200,9 +221,10 @@ class Claims:
             change["allocation"] = None
         await self._write(claim, path, change)
 
-    async def _write(self, claim: Data, path: str, status: Data) -> None:
+    async def _write(self, claim: Data, path: str, status: Data) -> Data:
         meta = {"uid": claim["metadata"].get("uid"), "resourceVersion": version_of(claim)}
-        await send(self.api, "PATCH", f"{path}/status", {"metadata": meta, "status": status})
+        change = {"metadata": meta, "status": status}
+        return await send(self.api, "PATCH", f"{path}/status", change)
 
     def _path(self, key: str) -> str:
         return self._where(CLAIM).path(*split(key))

@@ -75,7 +75,7 @@ class Volumes:
     means: Means = field(default_factory=Means)
     most_s: float = 600.0
     _given: dict[str, str] = field(default_factory=dict)
-    """By claim, the volume that was given to it and is not seen to be its own yet."""
+    """By claim that is being bound, the volume that was given to it."""
     _begun: list[_Wanted] = field(default_factory=list)
     """What is not done yet, or has failed and is not taken back yet."""
 
@@ -87,10 +87,12 @@ class Volumes:
             await self._ephemeral(b)
         wanted = sorted(self._wanted(pods), key=lambda w: (size_of(w.spec), w.key))
         self._begun += wanted
-        await together(*(self._begin(w) for w in wanted))
-        await self._all_bound(wanted)
-        for w in wanted:
-            self._given.pop(w.key, None)
+        try:
+            await together(*(self._begin(w) for w in wanted))
+            await self._all_bound(wanted)
+        finally:
+            for w in wanted:
+                self._given.pop(w.key, None)
         self._forget(wanted)
 
     async def undo(self, group: GroupKey, pods: Sequence[ToBind]) -> None:
@@ -98,10 +100,9 @@ class Volumes:
         failed = [w for w in self._begun if any(b.pod.uid in uids for b in w.pods)]
         self._forget(failed)
         for w in failed:
-            volume = self._given.pop(w.key, "")
             if all([await is_free(self.api, b) for b in w.pods]):
                 with suppress(RefusedError, LostError, msgspec.DecodeError):
-                    await self._take_back(w, volume)
+                    await self._take_back(w)
 
     def _forget(self, done: Iterable[_Wanted]) -> None:
         ids = {id(w) for w in done}
@@ -291,16 +292,16 @@ class Volumes:
 
     # Taking back
 
-    async def _take_back(self, w: _Wanted, volume: str) -> None:
+    async def _take_back(self, w: _Wanted) -> None:
         """Take back what was written, as it is now at the server; a bound claim keeps it."""
         claim = await read(self.api, w.path)
         if claim["metadata"].get("uid") != w.entry.uid or claim["spec"].get("volumeName"):
             return
         if claim["metadata"].get("annotations", {}).get(SELECTED_NODE) == w.pods[0].node:
             await self._annotate(w, version_of(claim), None)
-        if not volume:
+        if not w.volume:
             return
-        given = await read(self.api, _path(volume))
+        given = await read(self.api, _path(w.volume))
         ref = given["spec"].get("claimRef") or {}
         if ref.get("uid") == w.entry.uid:
             meta = {
@@ -308,7 +309,7 @@ class Volumes:
                 "annotations": {BOUND_BY_CONTROLLER: None},
             }  # fmt: skip
             change = {"metadata": meta, "spec": {"claimRef": None}}
-            await send(self.api, "PATCH", _path(volume), change)
+            await send(self.api, "PATCH", _path(w.volume), change)
 
 
 def _path(volume: str) -> str:

@@ -212,6 +212,20 @@ def test_two_claims_never_get_one_device_be_it_that_the_watch_is_late() -> None:
     assert status(bench, "d")["reservedFor"] == reserved("q")
 
 
+def test_a_device_is_free_again_once_its_claim_is_seen_to_be_gone() -> None:
+    bench = Bench.of(node(), kind(), pool("n", "a"), claim(), uses("p", "c"))
+    works = step(bench)
+    prepared(works, bench)
+    for path in (PATH + "c", "/api/v1/namespaces/default/pods/p"):
+        bench.server.remove(path)
+    bench.server.put(claim("d"), uses("q", "d"))
+    later = Bench.again(bench.server)
+
+    prepared(works, later)
+
+    assert status(bench, "d")["reservedFor"] == reserved("q")
+
+
 def test_a_device_that_another_claim_has_is_not_given_twice() -> None:
     bench = Bench.of(node(), kind(), pool("n", "a"), claim(), uses("p", "c"))
     has = [{"request": "r", "driver": DRIVER, "pool": "n", "device": "a"}]
