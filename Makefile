@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help plan test control-plane cluster check wheel-check fix generate bench bench-full bench-live soak soak-live clean
+.PHONY: help plan test control-plane cluster demo check wheel-check fix generate bench bench-full bench-live soak soak-live clean
 .DEFAULT_GOAL := help
 
 help:
@@ -12,6 +12,7 @@ help:
 	@echo "make test    run the tests"
 	@echo "make control-plane   build etcd, API server, Helm and others, for the tests on a real one"
 	@echo "make cluster         a local cluster with pretend GPU nodes, until Ctrl-C"
+	@echo "make demo            the scheduler at work on such a cluster, as a page in the terminal"
 	@echo "make check   static checks: format, lint, types, imports"
 	@echo "make wheel-check   build the wheel, install it alone, and plan with it"
 	@echo "make fix     format and repair what can be repaired"
@@ -50,6 +51,9 @@ NODES ?= 8
 GPUS ?= 8
 cluster: $(STAMP)
 	$(CLUSTER).start --nodes $(NODES) --gpus $(GPUS)
+
+demo: $(STAMP)
+	$(CLUSTER).demo --nodes $(NODES)
 
 soak: $(STAMP)
 	$(BIN)/python -m pytest -n auto -m "soak and not cluster"
