@@ -16,6 +16,7 @@ from ...policies.quota import non_preemptible_use
 from ...policies.rights import cross_branches, rights_of
 from ...policies.scene import Scene
 from ...policies.standing import MEASURES
+from .fewest import fewest
 
 Story = tuple[str, str]
 """The claim in a word, and in a sentence."""
@@ -35,12 +36,7 @@ def obstacles_of(outcome: Outcome, key: GroupKey) -> list[Members]:
     others.sort(key=lambda m: _strength(outcome, g, m))
     if not _has_room(outcome, g, others):
         return []
-    kept = others
-    for m in reversed(others):
-        fewer = [x for x in kept if x is not m]
-        if _has_room(outcome, g, fewer):
-            kept = fewer
-    return kept
+    return fewest(others, lambda some: _has_room(outcome, g, some))
 
 
 def _strength(outcome: Outcome, g: Members, m: Members) -> tuple[object, ...]:

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from ...models import Group, GroupKey, QueueName
 from ...models.value import Value
+from ...policies.exchange import exchange
 from ...policies.givers import Giver, starters, takeable
 from ...policies.levels import Tier
 from ...policies.members import Members, Standing
@@ -13,9 +14,12 @@ from ...policies.outcome import Outcome
 from ...policies.places import places_of
 from ...policies.smallest import smallest
 from ...policies.standing import standing_of
+from .fewest import fewest
 from .obstacles import obstacles_of, why_it_runs_on
 
 TRIALS = 400
+FEW = 12
+"""Pools of up to so many are gone through one by one."""
 Claim = str
 """Why something does not give way, in a word.
 
@@ -56,7 +60,7 @@ def order_of(outcome: Outcome, key: GroupKey) -> Order:
     new = _ranked(outcome, [s for s in starters(outcome) if s.group != key])
     may = _ranked(outcome, takeable(outcome, key))
     for pool in (new, [*new, *may]):
-        found = smallest(outcome, key, pool, patience) if pool else None
+        found = smallest(outcome, key, _near(outcome, key, pool), patience) if pool else None
         if found is not None and found[0]:
             givers, after = found
             rivals = tuple(_rival(outcome, after, g, s) for s in givers)
@@ -72,6 +76,16 @@ def order_of(outcome: Outcome, key: GroupKey) -> Order:
     )  # fmt: skip
     rivals = tuple(_obstacle(outcome, key, m) for m in stuck)
     return Order(_tier_alone(outcome, key), rivals, says, not patience.is_over)
+
+
+def _near(outcome: Outcome, key: GroupKey, pool: Sequence[Giver]) -> Sequence[Giver]:
+    """Return a small part of a large pool in whose stead the group would start, if there is one."""
+    whole = [s for s in pool if "elastic" not in s.way]
+    if len(pool) <= FEW or exchange(outcome, key, whole) is None:
+        return pool
+    least = fewest(whole, lambda some: exchange(outcome, key, some) is not None)
+    groups = {s.group for s in least}
+    return [s for s in pool if s.group in groups]
 
 
 def _obstacle(outcome: Outcome, key: GroupKey, m: Members) -> Rival:
