@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from ...models import Node, NodeName, Snapshot
+from ...models import GroupKey, Node, NodeName, Snapshot
 from ..cli.words import amounts, count, gathered, plain, resource, short
+from .claimed import Claimed
 from .domains import Domain, domains_of
 from .elements import Html, Part, joined, name, tag
 from .jobs import Jobs
@@ -38,13 +39,20 @@ class ClusterMap:
     snapshot: Snapshot
     stays: Mapping[NodeName, list[Stay]]
     jobs: Jobs
+    claimed: Claimed
 
     def __post_init__(self) -> None:
         self.asked = devices_asked_for(self.snapshot)
         self.drawn = 0
-        self.rows = {
-            n.name: rows_of(n, self.stays[n.name], self.asked) for n in self.snapshot.nodes
-        }
+        self.rows = {n.name: self._rows(n) for n in self.snapshot.nodes}
+
+    def _rows(self, node: Node) -> list[Row]:
+        here = self.stays[node.name]
+        claimed = self.claimed.row(node, here)
+        found = rows_of(node, here, self.asked)
+        if claimed is None:
+            return found
+        return [*(r for r in found if r.resource != "cpu"), claimed]
 
     def section(self) -> Html:
         """Return the map with its legend and its table."""
@@ -145,7 +153,7 @@ class ClusterMap:
         lines = []
         for n in nodes:
             here = self.stays[n.name]
-            names = [r.resource for r in self.rows[n.name]]
+            names = [r.resource for r in self.rows[n.name] if r.resource in n.allocatable]
             names = list(dict.fromkeys([*names, "cpu", "memory"]))
             used = {r: used_of(r, here) for r in names}
             by = {
@@ -213,11 +221,16 @@ def _closed(node: Node) -> str:
     return "not ready" if not node.ready else "cordoned"
 
 
-def _distinct(rows: Iterable[Row]) -> list[tuple[object, State]]:
-    seen = dict.fromkeys((h.group, h.state) for r in rows for c in r.cells for h in c)
+_Who = tuple[GroupKey | None, State]
+
+
+def _distinct(rows: Iterable[Row]) -> list[_Who]:
+    seen: dict[_Who, None] = {}
+    for h in (h for r in rows for c in r.cells for h in c):
+        seen[h.group, h.state] = None
     return list(seen)
 
 
-def _who(of: tuple[object, State]) -> str:
+def _who(of: _Who) -> str:
     group, state = of
     return f"{plain(str(group)) if group is not None else 'other schedulers'} {WORDS[state]}"

@@ -54,12 +54,12 @@ def _levels(snapshot: Snapshot) -> list[_Level]:
     if snapshot.topologies:
         widest = max(snapshot.topologies, key=lambda t: len(_nodes(t.levels)))
         found = [
-            (level.name, {n: d for d, names in level.domains.items() for n in names})
+            (level.name, {str(n): d for d, names in level.domains.items() for n in names})
             for level in widest.levels
         ]
     else:
         found = [
-            (label, {n.name: n.labels[label] for n in snapshot.nodes if n.labels.get(label)})
+            (label, {str(n.name): n.labels[label] for n in snapshot.nodes if n.labels.get(label)})
             for label in WELL_KNOWN
         ]
     # A level that tells no two nodes apart, or puts each in a domain of its own, says nothing.

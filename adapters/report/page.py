@@ -5,12 +5,13 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib import resources
+from pathlib import Path
 
 from ...models import Config, GroupKey, Plan, PodState, Snapshot
 from ..cli.telling import telling_rows
 from ..cli.words import count, percent, plain
 from .ceilings import ceilings_of
+from .claimed import claimed_of
 from .cluster_map import ClusterMap, separators
 from .elements import Html, Part, joined, name, tag, verbatim
 from .jobs import jobs_of, looks, patterns
@@ -60,7 +61,7 @@ def written(report: Report, controls: Controls | None = None) -> str:
     jobs = jobs_of(sizes(here))
     sections = [
         *(controls.sections if controls is not None else ()),
-        ClusterMap(snapshot, here, jobs).section(),
+        ClusterMap(snapshot, here, jobs, claimed_of(plan, snapshot)).section(),
         queues_section(telling_rows(plan.queues), ceilings_of(snapshot, report.config)),
         *outcome_sections(plan, jobs, report.changes or {}),
     ]
@@ -107,7 +108,7 @@ def _hash(source: str) -> str:
 
 
 def _style(count_of_looks: int) -> str:
-    sheet = resources.files(__package__).joinpath("style.css").read_text()
+    sheet = Path(__file__).with_name("style.css").read_text()
     return sheet.replace("\n", "") + looks(count_of_looks)
 
 

@@ -13,7 +13,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
-from importlib import resources
+from pathlib import Path
 from typing import TypeVar
 
 from aiohttp import web
@@ -57,7 +57,7 @@ class Pages:
     ) -> None:
         self.snapshot, self.config, self.base, self.subject = snapshot, config, base, subject
         self._process = process
-        self._script = resources.files(__package__).joinpath("search.js").read_text()
+        self._script = Path(__file__).with_name("search.js").read_text()
 
     def page(self, changes: Sequence[str], why: str = "") -> tuple[int, str]:
         """Return status and document of a question; one without changes shows the base.

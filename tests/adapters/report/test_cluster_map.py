@@ -2,14 +2,18 @@
 
 import pytest
 
+from apportion.adapters.report.claimed import claimed_of
 from apportion.adapters.report.domains import Domain, domains_of, natural
 from apportion.adapters.report.jobs import MOST, jobs_of
 from apportion.adapters.report.occupancy import Row, devices_asked_for, rows_of, stays
 from apportion.adapters.report.queues import borrowed
 from apportion.models import (
     UNLIMITED,
+    AllocatedDevice,
+    Allocation,
     Amounts,
     Bind,
+    Claim,
     Eviction,
     Group,
     GroupKey,
@@ -19,9 +23,11 @@ from apportion.models import (
     Nomination,
     Plan,
     Pod,
+    PodClaim,
     PodKey,
     PodSpec,
     PodState,
+    PoolDevice,
     Queue,
     QueueName,
     QueueRow,
@@ -91,6 +97,43 @@ def test_many_devices_are_one_bar() -> None:
 
     assert row.is_bar
     assert cells(row) == [[("x/a", "runs", 0.25)]]
+
+
+def claimed_cells(plan: Plan, *pods: Pod, taken: bool = False) -> list[list[tuple[str, str]]]:
+    """Return who has which of four devices of a driver, the last of them in use elsewhere."""
+    ids = [f"gpu.example.com/n/g{i}" for i in range(4)]
+    offered = tuple(PoolDevice(i, taken=taken and i == ids[3]) for i in ids)
+    snapshot = snapshot_of(
+        nodes=[Node(N, Amounts({"cpu": 8000}), pool_devices=offered)], pods=pods,
+        groups=[Group(p.namespace, p.name, QueueName("q")) for p in pods],
+        claims=[Claim("x", "shared", allocated=True, devices=(ids[1],))],
+    )  # fmt: skip
+    row = claimed_of(plan, snapshot).row(snapshot.nodes[0], stays(plan, snapshot)[N])
+    assert row is not None
+    return [[(str(h.group), h.state) for h in cell] for cell in row.cells]
+
+
+def test_devices_of_claims_are_drawn_one_by_one() -> None:
+    runs = Pod(
+        "x", "runs", PodSpec(claims=(PodClaim("c", "x/shared"),)), PodState.RUNNING,
+        GroupKey("x/runs"), node=N, claimed=("gpu.example.com/n/g0",),
+    )  # fmt: skip
+    comes = Pod("x", "comes", PodSpec(), PodState.PENDING, GroupKey("x/comes"))
+    given = AllocatedDevice("r", "gpu.example.com", "n", "g2")
+    made = Plan(
+        "", "", binds=(Bind(comes.key, GroupKey("x/comes"), N),),
+        allocations=(Allocation(comes.key, "c", "", N, (given,)),),
+    )  # fmt: skip
+
+    assert claimed_cells(made, runs, comes, taken=True) == [
+        [("x/runs", "runs")], [("x/runs", "runs")], [("x/comes", "starts")], [("None", "runs")],
+    ]  # fmt: skip
+
+
+def test_a_node_without_such_devices_has_no_row_for_them() -> None:
+    made = snapshot_of(nodes=[Node(N, Amounts({"cpu": 1000}))], groups=[])
+
+    assert claimed_of(Plan("", ""), made).row(made.nodes[0], []) is None
 
 
 def node(name: str, **labels: str) -> Node:
