@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..models import GroupKey, NodeName, Pod, PodKey, QueueName
 from ..policies.fitting import Field
@@ -16,18 +15,15 @@ from ..policies.limits import limits_of
 from ..policies.quota import non_preemptible_use
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
-from ..policies.tracker import Choice, Mask
+from ..policies.tracker import Choice
 from .footing import Pledges
 from .fragments import fragments_of
 from .herd import Herd, herd_of
-from .pools import Pools
+from .pools import Pools, limited_queues, open_quotas
+from .scores import spare_room
 from .spots import Spots
 from .standings import Standings
 
-Scores = NDArray[np.float64]
-
-ANY = 1 << 80
-"""Quota of a queue without a limit."""
 TRIES = 60
 """Up to so many choices of domains are tried for one request."""
 
@@ -55,7 +51,8 @@ class Draft:
         self.field = Field(scene, scene.room_later, scene.world())
         self.pools = Pools(scene.room_later)
         """Room of nodes that may be used, by whom."""
-        self._quotas = Pools(self._open_quotas())
+        self._limited = {q: k for k, q in enumerate(limited_queues(self.limits))}
+        self._quotas = Pools(open_quotas(self.limits, list(self._limited)))
         """Quota of limited queues that may be used, by whom."""
         self._takers: dict[PodKey, GroupKey] = {}
         """For whom a pod is evicted, where its room is not for all."""
@@ -77,21 +74,6 @@ class Draft:
         """By spec, and by group where it has a right to what was freed somewhere."""
         self._asked: dict[int, Matrix] = {}
         self._limits_of: dict[QueueName, list[tuple[int, int]]] = {}
-
-    def _open_quotas(self) -> Matrix:
-        """Return what each limited queue has open; much, where it has no limit."""
-        tops = [q for q, of in self.limits.limit.items() if any(v is not None for v in of)]
-        self._limited = {q: k for k, q in enumerate(tops)}
-        rows = [
-            [
-                ANY if most is None else min(ANY, max(0, most - use))
-                for most, use in zip(self.limits.limit[q], self.limits.use[q], strict=True)
-            ]
-            for q in tops
-        ]
-        width = len(self.scene.ledger.resources)
-        made: Matrix = np.array(rows, dtype=object).reshape(len(tops), width)
-        return made
 
     @cached_property
     def herd(self) -> Herd:
@@ -356,7 +338,7 @@ class Draft:
         mine = [p for p in pods if p.key in choice.pods]
         for masks in (*choice.nearer, choice.domains):
             able = [m for m in masks if self.field.might_bear(mine, m, room)]
-            for mask in sorted(able, key=lambda m: self._spare_room(m, mine)):
+            for mask in sorted(able, key=lambda m: spare_room(self, m, mine)):
                 if self._tries <= 0:
                     return None
                 with self.field.confined(choice.pods, mask):
@@ -364,14 +346,6 @@ class Draft:
                 if done is not None:
                     return done
         return None if choice.hard else self._place_near(pods, choices[1:], room)
-
-    def _spare_room(self, mask: Mask, pods: Sequence[Pod]) -> float:
-        """Return what a domain would have left of what the pods ask for: the least fits best."""
-        row = self.scene.row(pods[0])
-        asked = np.flatnonzero(row)
-        whole = np.maximum(self.scene.allocatable[:, asked].astype(float).sum(axis=0), 1.0)
-        left = np.maximum(self.field.room[mask][:, asked], 0).astype(float).sum(axis=0)
-        return float((left / whole).sum())
 
     def _place_where_best(self, pods: Sequence[Pod]) -> list[tuple[Pod, int]] | None:
         if len(pods) > 1 and not self._might_hold(pods):
@@ -408,48 +382,6 @@ class Draft:
             counts[id(p.spec)] = counts.get(id(p.spec), 0) + 1
         samples = {id(p.spec): p for p in pods}
         return all(self.spots_of(p).hold(counts[k]) for k, p in samples.items())
-
-    def fills_up(self, node: int) -> bool:
-        """Say whether the node gets the better, the more is on it."""
-        return self.score == "tight" and self.fragments is None and node not in self._short
-
-    @cached_property
-    def _short(self) -> frozenset[int]:
-        """Nodes with room that terminating pods still hold."""
-        waits = (self.scene.room_later != self.scene.room_now).any(axis=1)
-        return frozenset(map(int, np.flatnonzero(waits)))
-
-    def scores(self, indices: "np.ndarray[tuple[int], np.dtype[np.intp]]", pod: Pod) -> Scores:
-        """Score nodes: least left over of what is asked (tight), most (spread), best alignment.
-
-        Before tight comes what a place would cost the expected mix, where that is a goal. The
-        lowest is the best.
-        """
-        row = self.scene.row(pod)
-        capacity = np.maximum(self.scene.allocatable[indices].astype(float), 1.0)
-        left = (self.field.room[indices] - row).astype(float) / capacity
-        asked = np.flatnonzero(row)
-        if self.score == "spread":
-            return np.asarray(-left[:, asked].min(axis=1))
-        if self.score == "align":
-            want = row.astype(float) / capacity
-            have = self.field.room[indices].astype(float) / capacity
-            angle = (want * have).sum(axis=1) / np.maximum(np.linalg.norm(have, axis=1), 1e-9)
-            return np.asarray(-angle)
-        # Tight: prefer nodes already in use, then the least left over, devices first.
-        now = self._waits(indices, row)
-        tight = left[:, asked].sum(axis=1) + 0.001 * left.sum(axis=1)
-        if self.fragments is not None:
-            lost = self.fragments.costs(pod, indices, self.field.room[indices], row)
-            tight = lost + 0.01 * tight
-        return np.asarray(now * 100 + tight)
-
-    def _waits(self, indices: "np.ndarray[tuple[int], np.dtype[np.intp]]", row: Matrix) -> Mask:
-        """Say where the pod would have to wait for terminating pods."""
-        short = self.scene.room_later[indices] - self.scene.room_now[indices]
-        room = self.field.room[indices] - short
-        asked = np.flatnonzero(row)
-        return np.asarray((room[:, asked] < row[asked]).any(axis=1), dtype=np.bool_)
 
     # Standing
 

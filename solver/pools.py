@@ -3,10 +3,16 @@
 What a taker uses beyond what it has freed comes out of what is common, and only as long as it does.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ..models import GroupKey
+from ..models import GroupKey, QueueName
 from ..policies.ledger import Matrix
+from ..policies.limits import Limits
+
+ANY = 1 << 80
+"""Quota of a queue without a limit."""
 
 
 class Pools:
@@ -45,3 +51,22 @@ class Pools:
         left = self._freed.get(at, {}).pop(group, None)
         if left is not None:
             self.add(at, None, left)
+
+
+def limited_queues(limits: Limits) -> list[QueueName]:
+    """Return the queues that have a limit of something."""
+    return [q for q, of in limits.limit.items() if any(v is not None for v in of)]
+
+
+def open_quotas(limits: Limits, queues: Sequence[QueueName]) -> Matrix:
+    """Return what each of the queues has open; much, where it has no limit."""
+    rows = [
+        [
+            ANY if most is None else min(ANY, max(0, most - use))
+            for most, use in zip(limits.limit[q], limits.use[q], strict=True)
+        ]
+        for q in queues
+    ]
+    width = len(rows[0]) if rows else 0
+    made: Matrix = np.array(rows, dtype=object).reshape(len(queues), width)
+    return made

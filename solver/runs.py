@@ -15,6 +15,7 @@ from ..models import Pod, QueueName
 from ..policies.could_run import repels
 from ..policies.items import Item, leaf_key, nominated_pods
 from ..policies.members import Standing
+from .scores import fills_up
 
 if TYPE_CHECKING:
     from .draft import Draft
@@ -112,7 +113,7 @@ class Runs:
         done = 0
         while done < len(pods) and (node := spots.best(pods[done])) is not None:
             fit = 1
-            if draft.fills_up(node) and len(asked):
+            if fills_up(draft, node) and len(asked):
                 fit = int((draft.open_room_on(None, node)[asked] // need).min())
             some = pods[done : done + max(1, fit)]
             draft.put_run(some, node)

@@ -7,6 +7,7 @@ import numpy as np
 from ..models import GroupKey, Pod
 from ..policies.ledger import Matrix
 from ..policies.tracker import Mask
+from .scores import fills_up, scores
 
 if TYPE_CHECKING:
     from .draft import Draft
@@ -88,7 +89,7 @@ class Spots:
             at = draft.scene.index.get(pod.nominated)
             if at is not None and mask[at]:
                 return at
-        if goes_on and mask[last] and draft.fills_up(last):
+        if goes_on and mask[last] and fills_up(draft, last):
             self._last = last  # it has less left over than before: no other became better
             return last
         able = np.flatnonzero(mask)
@@ -96,7 +97,7 @@ class Spots:
             return None
         fresh = able[~self._scored[able]]
         if len(fresh):
-            self._scores[fresh] = draft.scores(fresh, pod)
+            self._scores[fresh] = scores(draft, fresh, pod)
             self._scored[fresh] = True
         self._last = int(able[np.argmin(self._scores[able])])
         return self._last
