@@ -32,7 +32,7 @@ GROUP_KINDS: tuple[Kind, ...] = (
     *((api, "PodGroup") for api in DIALECT_OF_API),
     ("scheduling.k8s.io", "Workload"),
 )
-_ORDER = {kind: i for i, kind in enumerate(GROUP_KINDS)}
+_ORDER: dict[Kind, int] = {kind: i for i, kind in enumerate(GROUP_KINDS)}
 
 
 class Family:

@@ -84,7 +84,7 @@ def _unsafe(
         coming[b.node].append(seen.pods_by_key[b.pod])
     newcomers: dict[NodeName, list[Pod]] = defaultdict(list)
     for p in new:
-        if p.node in coming:
+        if p.node is not None and p.node in coming:
             newcomers[p.node].append(p)
     out: dict[NodeName, str] = {}
     before, after = seen.nodes_by_name, now.nodes_by_name

@@ -111,23 +111,27 @@ class _Handler(BaseHTTPRequestHandler):
     """One connection of the scheduler, in a thread of its own."""
 
     protocol_version = "HTTP/1.1"
-    server: _Server
+
+    @property
+    def state(self) -> _State:
+        assert isinstance(self.server, _Server)
+        return self.server.state
 
     def setup(self) -> None:
         super().setup()
-        with self.server.state.lock:
-            self.server.state.sockets.add(self.connection)
+        with self.state.lock:
+            self.state.sockets.add(self.connection)
 
     def finish(self) -> None:
-        with self.server.state.lock:
-            self.server.state.sockets.discard(self.connection)
+        with self.state.lock:
+            self.state.sockets.discard(self.connection)
         super().finish()
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing; the proxy notes the requests."""
 
     def _serve(self) -> None:
-        state = self.server.state
+        state = self.state
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         request = Request(self.command, self.path, body)
         state.seen.append(request)

@@ -119,6 +119,7 @@ class HandOver:
         HAMi's plug-in serves one pod at a time. All but the last are bound here, each once the one
         before has been served; the last is bound with all others of its group.
         """
+        where = pods[0].node
         try:
             for b in pods:
                 await self.lock.take(b)
@@ -133,7 +134,7 @@ class HandOver:
                     said = f"HAMi's plug-in on node {b.node} has not served pod {b.pod.key}"
                     raise NotReadyError(f"{said}; look at its log")
         except NotReadyError as e:
-            raise NotReadyError(f"sharing devices of node {b.node}: {e}", e.wait_s) from e
+            raise NotReadyError(f"sharing devices of node {where}: {e}", e.wait_s) from e
 
     async def _mark(self, b: ToBind, notes: Mapping[str, str], labels: Mapping[str, str]) -> None:
         with telling(f"telling pod {b.pod.key} its devices"):

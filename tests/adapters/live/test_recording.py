@@ -12,6 +12,7 @@ from apportion.adapters.live.carry import Carried
 from apportion.adapters.live.loop import Cycle
 from apportion.adapters.live.recording import Recording
 from apportion.adapters.recording import Recorder, recorded
+from apportion.models import Config, Plan, Snapshot
 from oracle.build import Members, node, queue, snapshot
 
 from .worlds import GREEDY, planned
@@ -36,9 +37,9 @@ def test_a_cycle_that_comes_while_the_disk_is_slow_is_left_out(tmp_path: Path, r
     class Slow(Recorder):
         go = threading.Event()
 
-        def keep(self, *args: Any) -> Path:
+        def keep(self, snapshot: Snapshot, config: Config, plan: Plan) -> Path:
             self.go.wait(5)
-            return super().keep(*args)
+            return super().keep(snapshot, config, plan)
 
     async def go() -> int:
         recording = Recording(Slow(str(tmp_path)))
@@ -57,7 +58,7 @@ def test_a_disk_that_is_full_is_told_of_once_and_stops_nothing(
     tmp_path: Path, run: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Full(Recorder):
-        def keep(self, *args: Any) -> Path:
+        def keep(self, snapshot: Snapshot, config: Config, plan: Plan) -> Path:
             raise OSError(28, "No space left on device")
 
     async def go() -> None:
