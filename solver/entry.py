@@ -35,6 +35,8 @@ from .stages import stages_of
 
 OBJECTIONS = 40
 """So often the checker may object to a greedy plan before it is given up as a whole."""
+AFTERWARDS = 0.06
+"""Part of the budget that the search leaves to what follows it: order, bounds, the plan."""
 TOO_LARGE = "too large to search as a whole in the time left"
 
 
@@ -129,7 +131,7 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
         return fall_back(base, goals, config, clock, "out of time")
     stages = stages_of(board, goals)
     hint = hint_of(board, compiled, greedy)
-    found = search(board, stages, process, config, clock, hint)
+    found = search(board, stages, process, config, clock.sooner(AFTERWARDS), hint)
     if found.values is None and stages:
         return fall_back(base, goals, config, clock, found.detail or "no answer in time")
     decision = decode(board, compiled, found.values) if found.values is not None else greedy

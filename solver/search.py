@@ -37,6 +37,10 @@ class Clock:
     def spent(self) -> float:
         return time.monotonic() - self.started
 
+    def sooner(self, part: float) -> "Clock":
+        """Return a clock that is out when this part of the budget is still left."""
+        return Clock(None if self.budget_s is None else self.budget_s * (1 - part), self.started)
+
 
 @dataclass
 class Found:

@@ -1,5 +1,6 @@
 """Search: stages in order, each floored for the next, merged where their ranges allow it."""
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -215,3 +216,11 @@ def test_where_work_is_contested_one_worker_goes_without_an_lp() -> None:
     assert parameters_of(two, contested=True)["subsolvers"] == ["no_lp", "default_lp"]
     assert parameters_of(one, contested=True)["linearization_level"] == 0
     assert not {"subsolvers", "linearization_level"} & parameters_of(two).keys()
+
+
+def test_a_clock_is_out_sooner_for_whoever_leaves_time_to_others() -> None:
+    late = Clock(10.0, started=time.monotonic() - 9.5)
+
+    assert not late.is_out()
+    assert late.sooner(0.06).is_out()
+    assert Clock(None).sooner(0.06).left() is None
