@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from apportion.policies.goals import EVICTION_COSTS
+
 from . import catalogue
 from .machine import machine
 from .page import page
@@ -77,10 +79,23 @@ def lines(row: Row) -> list[str]:
     if row.memory_mib:
         done.append(f"{row.memory_mib:,.0f} MiB")
     out.append("    " + ", ".join(done)) if done else None
+    if row.evicted and (costs := _costs(row)):
+        out.append("    costs: " + ", ".join(costs))
     if row.wanted:
         out.append(f"    wanted: {row.wanted}")
     if row.note:
         out.append(f"    {row.note}")
+    return out
+
+
+def _costs(row: Row) -> list[str]:
+    """Return what evictions cost, each with what it is at least."""
+    names = {e.name for e in EVICTION_COSTS}
+    out = []
+    for t in row.more.get("tiers", ()):
+        if t["name"] in names and int(t["value"]):
+            least = "no bound" if t["bound"] is None else f"at least {int(t['bound']):,}"
+            out.append(f"{t['name']} {int(t['value']):,} ({least})")
     return out
 
 

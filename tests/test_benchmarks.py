@@ -12,6 +12,7 @@ from benchmarks.kubectl import write
 from benchmarks.large import Large, large
 from benchmarks.page import page, slope
 from benchmarks.priority_matters import Small, formulation, small
+from benchmarks.run import lines
 from benchmarks.subjects import SUBJECTS, Row
 
 from apportion.adapters.inputs import Asked, read_case
@@ -123,3 +124,15 @@ def test_the_page_needs_nothing_else_and_has_a_table_for_each_plot() -> None:
 
 def test_the_slope_is_that_of_a_straight_line() -> None:
     assert slope([(10, 1), (100, 100)]) == pytest.approx(2)
+
+
+def test_what_evictions_cost_is_printed_with_its_bound() -> None:
+    tiers = [
+        {"name": "entitled", "value": "50", "bound": "50"},
+        {"name": "victims", "value": "2000", "bound": "1900"},
+        {"name": "lost work", "value": "7", "bound": None},
+    ]
+
+    said = lines(Row("x", evicted=3, more={"tiers": tiers}))
+
+    assert "    costs: victims 2,000 (at least 1,900), lost work 7 (no bound)" in said
