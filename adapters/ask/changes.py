@@ -112,15 +112,19 @@ class Trial:
         return Change(kind, tuple(edits), says, now, evicts, smallest and not self.is_over)
 
 
-def changes_for(outcome: Outcome, trial: Trial) -> list[Change]:
-    """Return changes that start the group, the kinds in the order in which they are asked for."""
+def changes_for(outcome: Outcome, trial: Trial, *, is_held: bool = False) -> list[Change]:
+    """Return changes that start the group, the kinds in the order in which they are asked for.
+
+    ``is_held``: whatever is free, it cannot start; only its queue and its minimum are looked at.
+    """
     m = outcome.scene.roster[trial.key]
     asked = _Asked(outcome, m, trial)
     out: list[Change] = []
-    for make in (
-        asked.queues, asked.levels, asked.tolerations, asked.selectors, asked.cordons,
-        asked.members, asked.nodes, asked.victims, asked.priority, asked.dues,
-    ):  # fmt: skip
+    kinds = [asked.queues, asked.members]
+    if not is_held:
+        kinds[1:1] = [asked.levels, asked.tolerations, asked.selectors, asked.cordons]
+        kinds += [asked.nodes, asked.victims, asked.priority, asked.dues]
+    for make in kinds:
         out += make()
     return out
 

@@ -106,7 +106,8 @@ def _explain(
         order = order_of(outcome, key)
     tried: list[Change] = []
     if changes and scene.roster[key].pending:
-        tried = changes_for(outcome, Trial(snapshot, config, key, process, state.has, stop))
+        trial = Trial(snapshot, config, key, process, state.has, stop)
+        tried = changes_for(outcome, trial, is_held=by == "hold")
     return Explanation(key, queue, state, by, reasons, found, minimal, order, tuple(tried))
 
 

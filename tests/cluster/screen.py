@@ -85,7 +85,10 @@ def _waiting(pods: Sequence[Data], groups: Sequence[Data], mark: Mapping[str, st
         size = f"{len(its)} × {gpus(its[0])} GPUs"
         letter = mark[job]
         table.add_row(
-            Text(letter, style=colour(letter)), Text(job), Text(queue_of.get(job, "")), size,
+            Text(letter, style=colour(letter)),
+            Text(job),
+            Text(queue_of.get(job, "")),
+            size,
             Text(why),
         )
     if len(waits) > MOST:
