@@ -271,15 +271,17 @@ class Loop:
 
     async def _wait(self, stop: asyncio.Event) -> None:
         """Wait until there is something to plan."""
-        began = self._means.now_s()
+        # What came during a cycle has waited since that cycle looked at the cluster.
+        since_s = self._looked_s
         if self._news.changes == self._seen_changes:
-            await self._until_woken(stop, self._idle_s(began))
+            await self._until_woken(stop, self._idle_s(self._means.now_s()))
+            since_s = self._means.now_s()
         # Pods of a gang come one by one: wait for a pause, but no longer than the period.
         while not stop.is_set():
             self.beat_s = self._means.now_s()
             count = self._news.changes
             await self._means.sleep(self._pace.quiet_s)
-            late = self._means.now_s() - began >= self._pace.period_s
+            late = self._means.now_s() - since_s >= self._pace.period_s
             if self._news.changes == count or late:
                 return
 
