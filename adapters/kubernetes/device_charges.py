@@ -87,7 +87,12 @@ class Charges:
     def _pays(self, thing: Thing, claim: str) -> bool:
         """Say whether the pod is the one that a claim of several pods is charged to."""
         users = self.claims.users.get(claim, ())
-        first = min(users, key=lambda t: (not (t.body.spec and t.body.spec.node_name), t.key))
+        # Pods that are over use nothing: a claim of such pods alone is charged to nobody.
+        first = min(
+            users,
+            key=lambda t: (not (t.body.spec and t.body.spec.node_name), t.key),
+            default=None,
+        )
         return first is thing
 
     def _devices_of(self, kind: str) -> Mapping[str, None]:

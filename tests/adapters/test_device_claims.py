@@ -5,7 +5,17 @@ from typing import Any
 import pytest
 
 from apportion.models import ClaimSpec, DeviceMatch, DeviceRequest, PodClaim, Snapshot
-from kubernetes_objects import Data, node, obj, pod, pod_in, queue, snapshot
+from kubernetes_objects import (
+    Data,
+    in_group,
+    node,
+    obj,
+    pod,
+    pod_group,
+    pod_in,
+    queue,
+    snapshot,
+)
 
 API = "resource.k8s.io/v1"
 CLASS = "gpu.nvidia.com"
@@ -273,3 +283,16 @@ def test_a_snapshot_with_claims_reads_back() -> None:
     )  # fmt: skip
 
     assert read(write(world)) == world
+
+
+def test_a_claim_of_pods_that_are_over_is_charged_to_nobody() -> None:
+    over = uses("p", status={"phase": "Succeeded"})
+    given = claim("c", status=allocated("a"))
+    world = snapshot(node("n1"), kind(), slice_of("n1", "a"), given, over, queue("default"))
+    grouped = snapshot(
+        node("n1"), kind(), slice_of("n1", "a"), given, pod_group("g"),
+        {**over, "metadata": {**over["metadata"], "annotations": in_group("g")}},
+    )  # fmt: skip
+
+    assert world.pods == ()
+    assert pod_in(grouped, "p").spec.requests[GPU] == 0
