@@ -58,7 +58,7 @@ def app() -> typer.Typer:
         name="apportion",
         help=ABOUT,
         epilog=TOUR,
-        add_completion=False,
+        add_completion=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         no_args_is_help=True,

@@ -1,5 +1,6 @@
 """Help answers at once, and its examples do what they show."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -46,6 +47,20 @@ def test_help_loads_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_shell_completes_commands_and_options() -> None:
+    def completed(words: str) -> set[str]:
+        env = {
+            **os.environ, "_APPORTION_COMPLETE": "complete_bash", "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split()) - 1),
+        }  # fmt: skip
+        command = [sys.executable, "-m", "apportion"]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+        return set(done.stdout.split())
+
+    assert completed("apportion ex") == {"explain"}
+    assert completed("apportion whatif --dra") == {"--drain"}
 
 
 @pytest.mark.parametrize("args", [(), ("--help",), ("-h",)])
