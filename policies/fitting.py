@@ -4,6 +4,7 @@ Equal pods without ties to others are counted; otherwise a depth-first search tr
 pods in one order only. A search that meets its step limit says so: its "no" is then no proof.
 """
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from .scene import Scene
 from .tracker import Choice, Choosing, Counting, Leveling, Mask, Sifting, Tracker, World
 
 STEPS = 20_000
+DEEP = 500
+"""Pods from which on a search may go deeper than Python allows by itself."""
 STEPS_OF_A_DOMAIN = 20
 """What it costs to try a domain, in steps of the search."""
 
@@ -176,6 +179,9 @@ class Field:
         if not pods:
             return Fit({})
         self._steps = steps
+        # The search goes one call deeper for each pod; calls of Python take no stack of C.
+        if len(pods) > DEEP:
+            sys.setrecursionlimit(max(sys.getrecursionlimit(), len(pods) + 2 * DEEP))
         choices = [c for c in self.choices(pods) if c.hard]
         fit = self._choose(pods, choices, 0) if choices else self._plain(pods)
         self.scene.cut_short |= fit.places is None and not fit.proven
