@@ -54,13 +54,11 @@ def test_two_shards_are_planned_apart(client: Client, schedulers: Schedulers) ->
     for pool in ("a", "b"):
         schedulers.start("--shard", f"pool={pool}", "--scheduler-name", f"apportion-{pool}")
 
+    pools = ("a", "b")
+    client.create_all(t for p in pools for t in gang(f"g{p}", 2, 6, scheduler=f"apportion-{p}"))
+    wait_placed(client, "ga-0", "ga-1", "gb-0", "gb-1")
     client.create_all(
-        thing
-        for pool in ("a", "b")
-        for thing in (
-            *gang(f"g{pool}", 2, 6, scheduler=f"apportion-{pool}"),
-            *(pod(f"s{pool}{i}", 1, scheduler=f"apportion-{pool}") for i in range(6)),
-        )
+        pod(f"s{p}{i}", 1, scheduler=f"apportion-{p}") for p in pools for i in range(6)
     )
 
     until(lambda: len(nodes_of(client)) == 12, "both shards are full")
