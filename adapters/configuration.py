@@ -120,6 +120,7 @@ class Settings(Strict):
     """Every setting; what is left out keeps its default."""
 
     budget: Budget | None = None
+    polish: Budget | None = None
     seed: int | None = Field(default=None, ge=0, le=2**31 - 1)
     deterministic: bool | None = None
     evictions: Evictions | None = None
@@ -142,6 +143,7 @@ class Settings(Strict):
         """Return what these settings say, as fields of Config."""
         out: dict[str, Any] = {
             "budget_ms": None if self.budget is None else duration_ms(self.budget),
+            "polish_ms": None if self.polish is None else duration_ms(self.polish),
             "memory_limit_mib": _mib(self.memory_limit),
             "grace_s": _seconds(self.grace),
             "ready_within_s": _seconds(self.ready_within),

@@ -56,6 +56,9 @@ class Config(Value, frozen=True):
 
     budget_ms: int = 5000
     """Time for one plan, from the snapshot in memory to the verified plan."""
+    polish_ms: int | None = None
+    """Time for better places where everything starts that can, and nobody leaves; None: the budget.
+    Nothing of it counts in deterministic mode."""
     seed: int = 1
     """Seed of every random choice."""
     deterministic: bool = False

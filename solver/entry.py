@@ -14,6 +14,7 @@ from ..policies.levels import Levels
 from ..policies.outcome import Outcome
 from ..policies.registry import rules_for
 from ..policies.scene import Scene
+from ..policies.standing import standing_of
 from .assemble import assemble
 from .certificate import certified, nothing_starts
 from .compile import Compiled, compile_board
@@ -123,6 +124,8 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
         return fall_back(base, goals, config, clock, "out of time")
     if not greedy.places and not greedy.evicted and nothing_starts(base):
         return _empty_answer(base, goals, config, clock)
+    if config.polish_ms is not None and _everything_starts(scene, greedy):
+        clock = clock.no_longer_than(config.polish_ms / 1000)
     if not is_within_reach(scene, clock):
         return fall_back(base, goals, config, clock, TOO_LARGE)
     compiled = compile_board(scene, levels)
@@ -151,6 +154,15 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
     tiers = certified(ordered.outcome, tiers)
     row = _row(found, compiled, config, ordered)
     return Answer(decision_of(ordered.outcome), tiers, row)
+
+
+def _everything_starts(scene: Scene, decision: Decision) -> bool:
+    """Say whether all that waits and could run starts, and nobody has to leave for it."""
+    if decision.evicted:
+        return False
+    could_run = standing_of(scene).could_run
+    waiting = (m for m in scene.roster.values() if m.pending and could_run[m.key])
+    return all(p.key in decision.places for m in waiting for p in m.pending)
 
 
 def _empty_answer(outcome: Outcome, goals: Sequence[Any], config: Config, clock: Clock) -> Answer:

@@ -37,6 +37,12 @@ class Clock:
     def spent(self) -> float:
         return time.monotonic() - self.started
 
+    def no_longer_than(self, seconds: float) -> "Clock":
+        """Return a clock that is out so many seconds from now, if this one is not out before."""
+        if self.budget_s is None:
+            return self
+        return Clock(min(self.budget_s, self.spent() + seconds), self.started)
+
     def sooner(self, part: float) -> "Clock":
         """Return a clock that is out when this part of the budget is still left."""
         return Clock(None if self.budget_s is None else self.budget_s * (1 - part), self.started)

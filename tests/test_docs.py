@@ -54,7 +54,7 @@ def camel(name: str) -> str:
 
 SETTING_OF = {
     "budget_ms": "budget", "memory_limit_mib": "memoryLimit", "grace_s": "grace",
-    "ready_within_s": "readyWithin",
+    "ready_within_s": "readyWithin", "polish_ms": "polish",
     "overcommit_percent": "overcommit", "capability_percent": "capability",
     "deserved_percent": "deserved", "guarantee_percent": "guarantee",
 }  # fmt: skip

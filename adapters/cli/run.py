@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...models import LabelSelector
     from ..live.logs import LogFormat
 
-LIVE_BUDGET_MS = 1000
+LIVE_BUDGET_MS, LIVE_POLISH_MS = 1000, 100
 """Others wait while a plan is made: a live scheduler takes less time for each by default."""
 EXAMPLES = """
 \b
@@ -121,7 +121,9 @@ def run(
     def over(settings: Config) -> Config:
         return replace(settings, **changes)
 
-    settings = SettingsFile(config, over, Config(budget_ms=LIVE_BUDGET_MS))
+    settings = SettingsFile(
+        config, over, Config(budget_ms=LIVE_BUDGET_MS, polish_ms=LIVE_POLISH_MS)
+    )
     options = Options(
         ReadOptions(
             reading.scheduler_names or DEFAULT_NAMES,

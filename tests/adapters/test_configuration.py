@@ -59,7 +59,7 @@ def test_every_setting_reaches_the_config(tmp_path: Path) -> None:
                     "guarantee": {"cpu": "0%"}, "namespaces": ["a"],
                 }
             },
-            "literalDeserved": True, "priorityEverywhere": True, "grace": "90s",
+            "literalDeserved": True, "priorityEverywhere": True, "grace": "90s", "polish": "250ms",
             "readyWithin": "15m", "unready": "release",
             "overcommit": "150%",
         },
@@ -76,7 +76,7 @@ def test_every_setting_reaches_the_config(tmp_path: Path) -> None:
                 guarantee_percent={"cpu": 0}, namespaces=("a",),
             )
         },
-        literal_deserved=True, priority_everywhere=True, grace_s=90,
+        literal_deserved=True, priority_everywhere=True, grace_s=90, polish_ms=250,
         ready_within_s=900, unready="release", overcommit_percent=150,
     )  # fmt: skip
 

@@ -23,6 +23,7 @@ def test_defaults_of_a_cycle_are_these() -> None:
         "literal_deserved": False,
         "priority_everywhere": False,
         "topology_labels": (),
+        "polish_ms": None,
         "grace_s": 60,
         "ready_within_s": 0,
         "unready": "report",

@@ -1,0 +1,77 @@
+"""Better places are not waited for where everything starts anyway."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from apportion.models import Config, Plan, Snapshot
+from apportion.solver.entry import plan
+from apportion.solver.search import Clock
+from apportion.solver.search import search as searched
+from oracle.build import Members, node, queue, snapshot
+
+NODES = [node(f"n{i}", 4) for i in range(3)]
+CONFIG = Config(budget_ms=60_000, polish_ms=2000)
+
+
+def times_of(
+    monkeypatch: pytest.MonkeyPatch, world: Snapshot, config: Config
+) -> list[float | None]:
+    """Return how much time the search was given."""
+    given: list[float | None] = []
+
+    def search(
+        board: Any, stages: Sequence[Any], process: Any, of: Config, clock: Clock, *a: Any
+    ) -> Any:
+        given.append(clock.left())
+        return searched(board, stages, process, of, clock, *a)
+
+    monkeypatch.setattr("apportion.solver.entry.search", search)
+    made: Plan = plan(world, config)
+    assert made.places
+    return given
+
+
+def test_where_everything_starts_the_search_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = snapshot(*NODES, queue("q"), Members("g", "q", waiting=5))
+
+    [given] = times_of(monkeypatch, world, CONFIG)
+
+    assert given is not None
+    assert given <= 2.0
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        Members("late", "q", cpu=3, waiting=4),
+        Members("high", "q", cpu=4, waiting=3, minimum=3, priority=9),
+    ],
+    ids=["something waits", "somebody leaves"],
+)
+def test_else_it_has_the_budget(monkeypatch: pytest.MonkeyPatch, group: Members) -> None:
+    running = Members("low", "q", on=["n0", "n1"])
+    world = snapshot(*NODES, queue("q"), running, group)
+
+    [given] = times_of(monkeypatch, world, CONFIG)
+
+    assert given is not None
+    assert given > 20
+
+
+def test_what_could_never_run_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    giant = Members("giant", "q", cpu=9, waiting=1)
+    world = snapshot(*NODES, queue("q"), Members("g", "q", waiting=5), giant)
+
+    [given] = times_of(monkeypatch, world, CONFIG)
+
+    assert given is not None
+    assert given <= 2.0
+
+
+def test_in_deterministic_mode_no_clock_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = snapshot(*NODES, queue("q"), Members("g", "q", waiting=5))
+
+    assert times_of(monkeypatch, world, replace(CONFIG, deterministic=True)) == [None]
