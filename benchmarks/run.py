@@ -92,7 +92,8 @@ def _costs(row: Row) -> list[str]:
     """Return what evictions cost, each with what it is at least."""
     names = {e.name for e in EVICTION_COSTS}
     out = []
-    for t in row.more.get("tiers", ()):
+    tiers = row.more.get("tiers", ())
+    for t in tiers if isinstance(tiers, list) else ():  # others tell of tiers in their own words
         if t["name"] in names and int(t["value"]):
             least = "no bound" if t["bound"] is None else f"at least {int(t['bound']):,}"
             out.append(f"{t['name']} {int(t['value']):,} ({least})")

@@ -45,6 +45,9 @@ class Pace:
 
     period_s: float = 1.0
     """Between the begins of two cycles at most this long, while changes go on coming."""
+    least_s: float = 0.1
+    """The same for cycles that take no time; in between, as long as the last cycle took: while pods
+    come all the time, about half of it goes into planning."""
     quiet_s: float = 0.05
     """A cycle waits until changes have paused for so long, since pods of a gang come together."""
     retry_s: float = 30.0
@@ -281,9 +284,14 @@ class Loop:
             self.beat_s = self._means.now_s()
             count = self._news.changes
             await self._means.sleep(self._pace.quiet_s)
-            late = self._means.now_s() - since_s >= self._pace.period_s
+            late = self._means.now_s() - since_s >= self._patience_s()
             if self._news.changes == count or late:
                 return
+
+    def _patience_s(self) -> float:
+        """Return how long a cycle may wait for a pause, counted from the look of the one before."""
+        took_s = sum(self.last.seconds.values()) if self.last is not None else 0.0
+        return min(self._pace.period_s, max(self._pace.least_s, 2 * took_s))
 
     def _idle_s(self, now_s: float) -> float:
         last = self.last

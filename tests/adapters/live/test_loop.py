@@ -277,3 +277,36 @@ def test_a_gang_that_does_not_get_ready_is_let_go_and_waits() -> None:
 
     assert stage.cluster.asked("evict") == ["x/g0", "x/g1"]
     assert "0 of 2 members are ready" in stage.loop.backoff.held(stage.loop.beat_s)[GroupKey("x/g")]
+
+
+def test_while_changes_go_on_a_cycle_waits_as_long_as_the_last_one_took() -> None:
+    """The clock moves by what is slept; something changes at every look at it."""
+    cluster = FakeCluster(snapshot(*NODES, queue("q"), Members("g", "q", waiting=1)))
+    now = [0.0]
+
+    async def sleep(seconds: float) -> None:
+        now[0] += seconds
+        cluster.hear()
+
+    def planner(world: Snapshot, config: Config, process: object) -> Plan:
+        now[0] += 0.3
+        return planned(world)
+
+    means = Means(now_s=lambda: now[0], sleep=sleep, planner=planner)
+    loop = Loop(cluster, cluster, cluster, lambda: GREEDY, means=means)
+    stop = asyncio.Event()
+
+    async def waited() -> float:
+        before = now[0]
+        await loop._wait(stop)
+        return now[0] - before
+
+    async def go() -> list[float]:
+        first = await waited()
+        await loop.cycle()
+        return [first, await waited()]
+
+    first, second = asyncio.run(go())
+
+    assert 0.05 <= first <= 0.15
+    assert 0.25 <= second <= 0.4
