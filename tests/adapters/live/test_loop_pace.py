@@ -5,10 +5,11 @@ import asyncio
 import pytest
 
 from apportion.adapters.live.loop import Loop, Means, Pace
+from apportion.models import Config, Plan, Snapshot
 from fakes.cluster import FakeCluster
 from oracle.build import node, queue, snapshot
 
-from .worlds import GREEDY
+from .worlds import GREEDY, planned
 
 PACE = Pace(period_s=1.0, quiet_s=0.05)
 
@@ -19,10 +20,16 @@ class Steady:
     def __init__(self) -> None:
         self.now_s = 100.0
         self.cluster = FakeCluster(snapshot(node("n1", 2), queue("q")))
-        means = Means(now_s=lambda: self.now_s, sleep=self._sleep)
+        self.took_s = 0.0
+        """How long a plan takes."""
+        means = Means(now_s=lambda: self.now_s, sleep=self._sleep, planner=self._planner)
         self.loop = Loop(
             self.cluster, self.cluster, self.cluster, lambda: GREEDY, pace=PACE, means=means
         )
+
+    def _planner(self, world: Snapshot, config: Config, process: object) -> Plan:
+        self.now_s += self.took_s
+        return planned(world)
 
     async def _sleep(self, seconds: float) -> None:
         self.now_s += seconds
@@ -54,13 +61,23 @@ def test_what_came_during_a_long_cycle_is_planned_at_once() -> None:
     assert Steady().waits_s(after_s=2.0, changes=5) == pytest.approx(PACE.quiet_s)
 
 
-def test_what_came_during_a_short_cycle_is_planned_a_period_after_it_began() -> None:
-    waited_s = Steady().waits_s(after_s=0.3, changes=5)
+def test_what_came_during_a_short_cycle_waits_for_others_from_when_it_began() -> None:
+    waited_s = Steady().waits_s(after_s=0.05, changes=5)
 
-    assert 0.7 <= round(waited_s, 3) <= 0.7 + PACE.quiet_s
+    least_s = PACE.least_s - 0.05
+    assert least_s <= round(waited_s, 3) <= least_s + PACE.quiet_s
 
 
-def test_pods_that_come_one_by_one_after_a_rest_are_planned_after_a_period() -> None:
+def test_pods_that_come_one_by_one_after_a_rest_do_not_wait_for_long() -> None:
     waited_s = Steady().waits_s(after_s=500.0, changes=0)
+
+    assert PACE.least_s <= round(waited_s, 3) <= PACE.least_s + PACE.quiet_s
+
+
+def test_after_a_long_cycle_nobody_waits_longer_than_the_period() -> None:
+    steady = Steady()
+    steady.took_s = 30.0
+
+    waited_s = steady.waits_s(after_s=500.0, changes=0)
 
     assert PACE.period_s <= round(waited_s, 3) <= PACE.period_s + PACE.quiet_s
