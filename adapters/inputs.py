@@ -65,7 +65,7 @@ def read_case(files: Sequence[str], asked: Asked, stdin: IO[bytes] | IO[str] | N
         if sorted_out.others:
             raise InputError(f"{one.source}: a snapshot is a whole cluster; give it alone")
         return Case(_snapshot(one.data, one.source, asked), Config(), title=one.source)
-    return Case(snapshot_from(sorted_out.others, _options(asked)), Config())
+    return Case(snapshot_from(sorted_out.others, read_options(asked)), Config())
 
 
 def scenario_cases(files: Sequence[str], asked: Asked) -> Iterable[Case]:
@@ -113,9 +113,10 @@ def _is_ours(d: Document) -> bool:
     return isinstance(data, dict) and str(data.get("apiVersion")).startswith("apportion.dev/")
 
 
-def _options(
+def read_options(
     asked: Asked, scenario: Scenario | None = None, config: Config | None = None
 ) -> ReadOptions:
+    """Return how objects are read; what the command line leaves open, scenario or settings say."""
     labels = asked.topology_labels or (config.topology_labels if config is not None else ())
     names, queues_from, now_s = asked.scheduler_names, asked.queues_from, asked.now_s
     if scenario is not None:
@@ -153,7 +154,7 @@ def _scenario_case(document: Document, others: Sequence[Document], asked: Asked)
         if len(found) != 1:
             raise InputError(f"{path}: holds {len(found)} objects, expected one snapshot")
         return Case(_snapshot(found[0].data, path, asked), config, scenario, title)
-    options = _options(asked, scenario, config)
+    options = read_options(asked, scenario, config)
     inside = [
         Document(document.source, i, data)
         for i, data in enumerate(objects_of(scenario, options.scheduler_names[0], named(document)))

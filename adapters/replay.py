@@ -1,5 +1,6 @@
 """Replaying a recorded cycle: its plan verified, the cycle planned anew, and the difference."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
@@ -66,9 +67,8 @@ def _differences(before: Plan, now: Plan) -> Iterable[str]:
 def _starts(before: Plan, now: Plan) -> Iterable[str]:
     old, new = _by_group(before), _by_group(now)
     for group in sorted(old.keys() | new.keys()):
-        was, is_ = old.get(group, 0), new.get(group, 0)
-        if was != is_:
-            yield f"group {group}: {was} of its pods were to start, {is_} now"
+        if old[group] != new[group]:
+            yield f"group {group}: {old[group]} of its pods were to start, {new[group]} now"
     if old == new:
         places, moved = before.places, now.places
         other = [k for k, n in places.items() if moved.get(k) != n]
@@ -76,11 +76,8 @@ def _starts(before: Plan, now: Plan) -> Iterable[str]:
             yield f"on other nodes: {_some(other)}"
 
 
-def _by_group(plan: Plan) -> dict[GroupKey, int]:
-    out: dict[GroupKey, int] = {}
-    for group in [b.group for b in plan.binds] + [n.group for n in plan.nominations]:
-        out[group] = out.get(group, 0) + 1
-    return out
+def _by_group(plan: Plan) -> Counter[GroupKey]:
+    return Counter(b.group for b in plan.binds) + Counter(n.group for n in plan.nominations)
 
 
 def _some(names: Iterable[str]) -> str:

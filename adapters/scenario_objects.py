@@ -4,13 +4,12 @@ So they pass the same door as everybody's objects, and may be mixed with them.
 """
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 from ..models import InputError
 from .durations import duration_ms
 from .kubernetes.shape import checked
-from .kubernetes.times import seconds_of
+from .kubernetes.times import seconds_of, stamp
 from .paths import below
 from .patterns import PatternError, filled_in
 from .scenario import Near, Role, Scenario, ScenarioGroup, ScenarioNode, ScenarioQueue
@@ -113,7 +112,7 @@ def _numbered(group: ScenarioGroup, i: int, path: str, source: str) -> ScenarioG
 def _group(group: ScenarioGroup, scheduler: str, now_s: int | None) -> Iterator[Data]:
     created = group.created
     if group.age is not None:
-        created = _text(max(0, (now_s or 0) - duration_ms(group.age) // 1000))
+        created = stamp(max(0, (now_s or 0) - duration_ms(group.age) // 1000))
     meta: Data = {"name": group.name, "namespace": group.namespace}
     if created is not None:
         meta["creationTimestamp"] = created
@@ -206,7 +205,3 @@ def _pod(
         "spec": {**spec, **group.spec},
         "status": status,
     }
-
-
-def _text(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from itertools import groupby
 
 from rich.table import Table
@@ -11,7 +10,7 @@ from rich.text import Text
 from ...models import Bind, GroupKey, Nomination, Plan, PodState, Snapshot
 from .numbers import objective_table, queue_table
 from .terminal import console
-from .words import amounts, count, gathered, percent, plain
+from .words import amounts, count, gathered, moment, percent, plain
 
 MOST_ROWS = 60
 """Rows of one section; beyond, the page says how many more there are."""
@@ -74,20 +73,13 @@ def _header(plan: Plan, snapshot: Snapshot) -> Iterable[Text]:
     ]
     yield Text.assemble(("Plan", "bold"), "  ", " · ".join(facts))
     if snapshot.taken_at_s:
-        yield Text(f"      as of {_moment(snapshot.taken_at_s)}", style="dim")
+        yield Text(f"      as of {moment(snapshot.taken_at_s)}", style="dim")
     if not ours:
         for w in plan.warnings:
             if w.path == "spec.schedulerName":
                 yield Text(f"\n! {plain(w.message)}", style="bold yellow")
     if ours and not waiting and not plan.evictions:
         yield Text("\nNothing waits.", style="dim")
-
-
-def _moment(seconds: int) -> str:
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (ValueError, OverflowError, OSError):
-        return f"{seconds} s since 1970"
 
 
 def _place(start: Bind | Nomination) -> str:

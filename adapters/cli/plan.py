@@ -1,6 +1,5 @@
 """``apportion plan``: read a cluster, plan one cycle, show the plan."""
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .documents import Form
+from .documents import write as write_document
 from .options import (
     Budget,
     ConfigFile,
@@ -277,10 +278,4 @@ def _print(made: "Plan", snapshot: "Snapshot", output: Output) -> None:
         return
     from ...models.plan import to_document
 
-    document = to_document(made)
-    if output is Output.JSON:
-        sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=True) + "\n")
-    else:
-        import yaml
-
-        yaml.safe_dump(document, sys.stdout, sort_keys=False, allow_unicode=False, width=100)
+    write_document(to_document(made), Form(output.value), sys.stdout)

@@ -1,5 +1,6 @@
 """``apportion run``: schedule a live cluster."""
 
+import dataclasses
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -105,8 +106,7 @@ def run(
     from msgspec.structs import replace
 
     from ...models import Config
-    from ..inputs import DEFAULT_NAMES
-    from ..kubernetes import ReadOptions
+    from ..inputs import read_options
     from ..live import logs
     from ..live.lease import LeaseName
     from ..live.loop import Pace
@@ -125,11 +125,8 @@ def run(
         config, over, Config(budget_ms=LIVE_BUDGET_MS, polish_ms=LIVE_POLISH_MS)
     )
     options = Options(
-        ReadOptions(
-            reading.scheduler_names or DEFAULT_NAMES,
-            reading.queues_from or "volcano",
-            reading.topology_labels,
-            shard=_shard(shard) if shard is not None else None,
+        dataclasses.replace(
+            read_options(reading), shard=_shard(shard) if shard is not None else None
         ),
         kubeconfig,
         context,

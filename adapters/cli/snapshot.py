@@ -46,23 +46,17 @@ def snapshot(
 
     from ...models import InputError
     from ...models.snapshot import write
-    from ..inputs import DEFAULT_NAMES
-    from ..kubernetes import ReadOptions
+    from ..inputs import read_options
     from ..live.reading import mirror_of
     from ..plan_file import save
     from .terminal import progress
 
     picked = chosen(None, None, None, False, topology_labels)
     reading = asked(scheduler_name, queues_from, None, picked)
-    options = ReadOptions(
-        reading.scheduler_names or DEFAULT_NAMES,
-        reading.queues_from or "volcano",
-        reading.topology_labels,
-    )
     if out is None and sys.stdout.isatty():
         raise InputError("the snapshot is no text for a terminal: pass --out FILE, or redirect it")
     with progress("reading the cluster"):
-        mirror = asyncio.run(mirror_of(kubeconfig, context, options))
+        mirror = asyncio.run(mirror_of(kubeconfig, context, read_options(reading)))
         data = write(mirror.snapshot(int(time.time())))
     if out is not None:
         save(out, data)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 
 from ...models import UNLIMITED
 from ...models.quantity import show
@@ -71,3 +72,11 @@ def percent(part: float) -> str:
     if part >= 10:
         return "> 1000 %"
     return f"{100 * part:.0f} %" if part >= 0.1 or part == 0 else f"{100 * part:.1f} %"
+
+
+def moment(seconds: int) -> str:
+    """Return seconds since 1970 as a date and time; those beyond the calendar as they are."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (ValueError, OverflowError, OSError):
+        return f"{seconds} s since 1970"

@@ -37,6 +37,12 @@ def seconds_of(text: str) -> int:
     raise ValueError(f"{text[:60]!r} is no timestamp; write it like 2026-01-05T09:00:00Z")
 
 
+def stamp(seconds: float, fine: bool = False) -> str:
+    """Return seconds since 1970 as Kubernetes writes them: whole ones, or with microseconds."""
+    form = "%Y-%m-%dT%H:%M:%S.%fZ" if fine else "%Y-%m-%dT%H:%M:%SZ"
+    return datetime.fromtimestamp(seconds, UTC).strftime(form)
+
+
 def duration_s(text: str) -> int:
     """Return the seconds of a Go duration such as 90s, 5m or 1h30m, rounded up.
 

@@ -76,6 +76,11 @@ class Assumed:
             snapshot = _with_claims(snapshot, given)
         return with_pods(snapshot, changed) if changed else snapshot
 
+    def clear(self) -> None:
+        """Forget all of it."""
+        for of in (self.bound, self.leaving, self.promised):
+            of.clear()
+
     @property
     def is_empty(self) -> bool:
         return not (self.bound or self.leaving or self.promised)

@@ -105,7 +105,6 @@ class Carrier:
         DeposedError
             When this replica leads no longer.
         """
-        self._check()
         evicted = await evict(self._api, [victims], seen)
         self._assumed.leaving.update(evicted.pods)
         return list(evicted.pods)
@@ -115,7 +114,6 @@ class Carrier:
     ) -> set[GroupKey]:
         if not plan.evictions:
             return set()
-        self._check()
         changed = changed_victims(plan, seen, now)
         sets = victim_sets(e for e in plan.evictions if e.pod not in changed)
         # A pod that is only assumed to be bound would be deleted: its set waits for it.
@@ -144,7 +142,6 @@ class Carrier:
             if (pod := seen.pods_by_key[key]).nominated != node
         ]
         if changes:
-            self._check()
             await asyncio.gather(*(self._nominate(pod, node) for pod, node in changes))
         return bool(changes)
 

@@ -8,11 +8,11 @@ by a later cycle, as long as it is still so.
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from ...models import Bind, Eviction, GroupKey, Pod, PodKey, Snapshot
 from ..kubernetes.meta import Thing
+from ..kubernetes.times import stamp
 from .token_bucket import TokenBucket
 from .unready import Unready
 from .verdicts import Verdict, cut
@@ -179,7 +179,6 @@ class Teller:
 
     def _write(self, event: Event, about: Mapping[str, str], now_s: float) -> Write:
         namespace = about["namespace"]
-        moment = datetime.fromtimestamp(now_s, UTC)
         body = {
             "apiVersion": API,
             "kind": "Event",
@@ -187,7 +186,7 @@ class Teller:
                 "name": f"{about['name'][:200]}.{int(now_s * 1e6):x}.{self._count:x}",
                 "namespace": namespace,
             },
-            "eventTime": moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "eventTime": stamp(now_s, fine=True),
             "reportingController": self.scheduler,
             "reportingInstance": self.instance[:128],
             "type": event.type,

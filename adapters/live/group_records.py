@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from ..kubernetes.body_group import GroupConditionBody, GroupStatusBody
@@ -91,8 +90,3 @@ def _condition(body: GroupConditionBody) -> Condition:
         body.type or "", body.status or "", body.reason or "", body.message or "",
         body.last_transition_time or "", body.transition_id or "",
     )  # fmt: skip
-
-
-def stamp(now_s: int) -> str:
-    """Return seconds since 1970 as Kubernetes writes them."""
-    return datetime.fromtimestamp(now_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

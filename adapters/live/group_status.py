@@ -13,8 +13,8 @@ from ...models import Group, Plan, Pod, PodState, QueueName, QueueState, Snapsho
 from ...models.queue import ROOT
 from ..kubernetes.body_group import GroupStatusBody
 from ..kubernetes.meta import Thing
-from ..kubernetes.times import seconds_of
-from .group_records import Condition, GroupStatus, read_status, stamp
+from ..kubernetes.times import seconds_of, stamp
+from .group_records import Condition, GroupStatus, read_status
 from .verdicts import Verdict, cut, verdicts_of
 
 READY = "tasks in gang are ready to be scheduled"

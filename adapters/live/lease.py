@@ -9,11 +9,11 @@ end the lease is handed back, so that a successor need not wait.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+from ..kubernetes.times import stamp
 from .access import Api, LostError, RefusedError
 
 LASTS_S = 15
@@ -140,7 +140,7 @@ class Lease:
         return True
 
     def _spec(self, before: dict[str, Any] | None, changes: int) -> dict[str, Any]:
-        moment = datetime.fromtimestamp(self._wall_s(), UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        moment = stamp(self._wall_s(), fine=True)
         return {
             "holderIdentity": self._name.identity,
             "leaseDurationSeconds": self._lasts_s,

@@ -9,8 +9,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from ...models import Config, Plan, PodKey, Snapshot
@@ -24,6 +23,7 @@ from .carry import Carried, Carrier
 from .guarded import DeposedError
 from .prepare import Step
 from .unready import WAIT_S, Unready, UnreadyGangs
+from .waits import first_of
 
 log = logging.getLogger("apportion")
 
@@ -96,14 +96,6 @@ class Means:
     now_s: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     planner: Planner = _solved
-
-
-@dataclass
-class Changes:
-    """Wakes the loop; the feed has one."""
-
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
-    changes: int = 0
 
 
 class Changing(Protocol):
@@ -269,7 +261,7 @@ class Loop:
 
     def _forget(self) -> None:
         """Drop what was assumed: another replica may do otherwise, and the watches tell."""
-        self.assumed.__init__()  # type: ignore[misc]
+        self.assumed.clear()
         self._seen_changes = -1
 
     async def _wait(self, stop: asyncio.Event) -> None:
@@ -321,17 +313,12 @@ class Loop:
 
     async def _until_woken(self, stop: asyncio.Event, timeout_s: float) -> None:
         woken = (stop, self._news.changed, self._carrier.ended)
-        waits = [asyncio.ensure_future(e.wait()) for e in woken]
         self.rests = True
         try:
-            await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+            await first_of(*woken, timeout_s=timeout_s)
         finally:
             self.rests = False
             self.beat_s = self._means.now_s()
-            for w in waits:
-                w.cancel()
-                with suppress(asyncio.CancelledError):
-                    await w
 
 
 def _does_something(made: Plan, seen: Snapshot) -> bool:

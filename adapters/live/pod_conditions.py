@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ...models import PodKey, Snapshot
-from .group_records import stamp
+from ..kubernetes.times import stamp
 from .verdicts import Verdict
 from .write import STRATEGIC, Write
 

@@ -7,7 +7,6 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +26,7 @@ from .settings import SettingsFile
 from .steps import Options as ReservationOptions
 from .steps import Reservations, Sweeper, steps_for
 from .telling import count_cycle, log_cycle, summary
+from .waits import first_of
 from .web import SILENCE_S, Web
 
 LOOK_S = 1.0
@@ -137,11 +137,11 @@ class Service:
             if self.web is not None:
                 await self.web.start()
                 event("listening", host=self.web.host, port=self.web.port)
-            await _first(stop, self.feed.synced)
+            await first_of(stop, self.feed.synced)
             if not stop.is_set():
                 event("synced", seconds=time.monotonic() - began, requests=self.access.requests)
                 if self.lease is not None:
-                    await _first(stop, self.lease.gained)
+                    await first_of(stop, self.lease.gained)
                 await self._until_stopped(stop)
         finally:
             if self.lease is not None:
@@ -210,18 +210,6 @@ class Service:
         elif before and not now:
             event("all kinds are read again")
         return now
-
-
-async def _first(*events: asyncio.Event) -> None:
-    """Wait for whichever comes first."""
-    waits = [asyncio.ensure_future(e.wait()) for e in events]
-    try:
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for w in waits:
-            w.cancel()
-            with suppress(asyncio.CancelledError):
-                await w
 
 
 def identity() -> str:

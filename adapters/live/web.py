@@ -7,16 +7,16 @@ it; they say what runs in the cluster, so whoever asks shows a token that may re
 
 import asyncio
 import gzip
-import os
 import time
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from ...models import InputError, Plan, Snapshot
+from ...models import Plan, Snapshot
 from ...models.plan import to_document
 from ...models.snapshot import write
 from ...models.value import to_json
+from ..listening import Listener
 from .access import LostError, RefusedError
 from .metrics import Metrics
 from .report import CycleReport
@@ -60,22 +60,11 @@ class Web:
         silence_s: float = SILENCE_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.host, self.port = host, port
         self._metrics, self._may_read = metrics, may_read
         self._beaten_s, self._lacking = beaten_s, lacking
         self._silence_s, self._clock = silence_s, clock
         self._last: tuple[Snapshot, Plan] | None = None
         self._one_at_a_time = asyncio.Lock()
-        self._runner: web.AppRunner | None = None
-
-    async def start(self) -> None:
-        """Listen.
-
-        Raises
-        ------
-        InputError
-            If the address cannot be listened on.
-        """
         app = web.Application()
         app.add_routes(
             [
@@ -86,22 +75,29 @@ class Web:
                 web.get("/debug/plan", self._debug_plan),
             ]
         )
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=STOP_S)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, self.host, self.port).start()
-        except OSError as e:
-            await runner.cleanup()
-            why = os.strerror(e.errno) if e.errno else str(e)
-            raise InputError(f"cannot listen on {self.host}:{self.port} (--listen): {why}") from e
-        self._runner = runner
-        self.port = runner.addresses[0][1]
+        self._listener = Listener(app, host, port, "--listen", STOP_S)
+
+    @property
+    def host(self) -> str:
+        return self._listener.host
+
+    @property
+    def port(self) -> int:
+        return self._listener.port
+
+    async def start(self) -> None:
+        """Listen.
+
+        Raises
+        ------
+        InputError
+            If the address cannot be listened on.
+        """
+        await self._listener.start()
 
     async def stop(self) -> None:
         """Stop listening, and let answers that are under way end; may be called again."""
-        runner, self._runner = self._runner, None
-        if runner is not None:
-            await runner.cleanup()
+        await self._listener.stop()
 
     def cycle(self, report: CycleReport) -> None:
         """Show this cycle from now on."""

@@ -4,12 +4,11 @@ import base64
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from ...models import Config, GroupKey, Plan, PodState, Snapshot
 from ..cli.telling import telling_rows
-from ..cli.words import count, percent, plain
+from ..cli.words import count, moment, percent, plain
 from .ceilings import ceilings_of
 from .claimed import claimed_of
 from .cluster_map import ClusterMap, separators
@@ -141,7 +140,7 @@ def _head(report: Report) -> list[Part]:
         ),
     )  # fmt: skip
     of = joined([" of ", name(report.subject)]) if report.subject else ""
-    when = f"as of {_moment(snapshot.taken_at_s)}" if snapshot.taken_at_s else ""
+    when = f"as of {moment(snapshot.taken_at_s)}" if snapshot.taken_at_s else ""
     return [
         tag("h1", "Plan", of),
         tag("p", world, class_="dim"),
@@ -165,13 +164,6 @@ def _navigation(sections: Sequence[Html]) -> Html:
         if f'<section id="{key}"' in whole
     ]
     return tag("nav", tag("ul", *links), aria_label="Sections")
-
-
-def _moment(seconds: int) -> str:
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (ValueError, OverflowError, OSError):
-        return f"{seconds} s since 1970"
 
 
 def _footer(plan: Plan) -> str:

@@ -22,6 +22,7 @@ from ...models import Config, InputError, Plan, Snapshot
 from ...solver.process import SolverProcess
 from ..ask.edit_words import group_key
 from ..ask.explain import Explanation, explain
+from ..listening import Listener
 from ..report.difference import difference_section
 from ..report.elements import Html
 from ..report.page import Controls, Report, written
@@ -99,11 +100,16 @@ class Server:
     """Serves pages until :meth:`stop`; start it once."""
 
     def __init__(self, pages: Pages, port: int = 0, token: str | None = None) -> None:
-        self.port = port
         self.token = token if token is not None else secrets.token_urlsafe(24)
         self._pages = pages
         self._one_at_a_time = asyncio.Lock()
-        self._runner: web.AppRunner | None = None
+        app = web.Application()
+        app.router.add_get("/{token}/", self._page)
+        self._listener = Listener(app, HOST, port, "--port", STOP_S)
+
+    @property
+    def port(self) -> int:
+        return self._listener.port
 
     @property
     def address(self) -> str:
@@ -117,23 +123,11 @@ class Server:
         InputError
             If the port is taken.
         """
-        app = web.Application()
-        app.router.add_get("/{token}/", self._page)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=STOP_S)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, HOST, self.port).start()
-        except OSError as e:
-            await runner.cleanup()
-            raise InputError(f"cannot listen on {HOST}:{self.port} (--port): {e.strerror}") from e
-        self._runner = runner
-        self.port = runner.addresses[0][1]
+        await self._listener.start()
 
     async def stop(self) -> None:
         """Stop listening."""
-        runner, self._runner = self._runner, None
-        if runner is not None:
-            await runner.cleanup()
+        await self._listener.stop()
 
     async def _page(self, request: web.Request) -> web.Response:
         if not self._is_welcome(request):

@@ -6,9 +6,7 @@ and jobs that come and go; shown as a page that renews itself.
 
 import argparse
 import random
-import signal
 import sys
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -16,17 +14,16 @@ from pathlib import Path
 from rich.console import Console, Group
 from rich.live import Live
 
-from cluster.build import build
-from cluster.client import ApiError, Client
-from cluster.installing import ROOT, install
+from cluster.client import ApiError, Client, Data
+from cluster.installing import install
+from cluster.invariants import ENDED
+from cluster.lasting import until_interrupted
 from cluster.objects import gang, placed_node, priority_class, queue
 from cluster.plane import ControlPlane
 from cluster.scheduler import Scheduler
 from cluster.screen import page
-from cluster.toolchain import BuildError
 from cluster.waiting import PlaneError
 
-FOLDER = ROOT / "build" / "cluster"
 LOOK_S = 0.5
 QUEUES = {"research": 32, "product": 24, "batch": 8}
 """With the GPUs that each is due."""
@@ -46,18 +43,7 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     """Run it until Ctrl-C; what it made is gone then."""
     asked = arguments()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        build()
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="demo-", dir=FOLDER) as folder:
-            _run(Path(folder), asked.nodes, asked.seconds)
-    except (BuildError, PlaneError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\nthe cluster is gone")
-    return 0
+    return until_interrupted("demo-", lambda folder: _run(folder, asked.nodes, asked.seconds))
 
 
 def _run(folder: Path, nodes: int, seconds: float) -> None:
@@ -100,9 +86,8 @@ def _looked(client: Client, scheduler: Scheduler) -> Group:
     )
 
 
-def _over(pod: dict[str, object]) -> bool:
-    status = pod.get("status")
-    return isinstance(status, dict) and status.get("phase") in ("Succeeded", "Failed")
+def _over(pod: Data) -> bool:
+    return pod.get("status", {}).get("phase") in ENDED
 
 
 class Work:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cluster.client import Data
-from cluster.invariants import ENDED, GROUP
+from cluster.invariants import GROUP, holds, requests
 from cluster.objects import RACK
 
 GPU = "nvidia.com/gpu"
@@ -102,14 +102,7 @@ def colour(letter: str) -> str:
 
 def gpus(pod: Data) -> int:
     """Return how many GPUs the pod asks for."""
-    return sum(
-        int(c.get("resources", {}).get("limits", {}).get(GPU, 0)) for c in pod["spec"]["containers"]
-    )
-
-
-def holds(pod: Data) -> bool:
-    """Whether the pod takes its GPUs on a node."""
-    return bool(pod["spec"].get("nodeName")) and pod["status"].get("phase") not in ENDED
+    return int(requests(pod).get(GPU, 0))
 
 
 def _job(pod: Data) -> str:

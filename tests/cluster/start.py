@@ -1,19 +1,15 @@
 """A local cluster to try things on: `python -m cluster.start`, or `make cluster`."""
 
 import argparse
-import signal
 import sys
-import tempfile
 from pathlib import Path
 
-from cluster.build import build
-from cluster.installing import ROOT, install
+from cluster.installing import install
+from cluster.lasting import until_interrupted
 from cluster.objects import placed_node
 from cluster.plane import ControlPlane
-from cluster.toolchain import BuildError
 from cluster.waiting import PlaneError, until
 
-FOLDER = ROOT / "build" / "cluster"
 CONTROLLERS = ("*",)
 
 
@@ -27,18 +23,7 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     """Start it, say how to reach it, and end it with Ctrl-C. Its data is gone then."""
     asked = arguments()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        build()
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="plane-", dir=FOLDER) as folder:
-            _run(Path(folder), asked.nodes, asked.gpus)
-    except (BuildError, PlaneError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\nthe cluster is gone")
-    return 0
+    return until_interrupted("plane-", lambda folder: _run(folder, asked.nodes, asked.gpus))
 
 
 def _run(folder: Path, nodes: int, gpus: int) -> None:

@@ -7,12 +7,13 @@ nothing.
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
 import msgspec
 
 from ....models import Pod
+from ...kubernetes.times import stamp
 from ..access import Api, LostError, RefusedError
 from ..binder import ToBind
 from ..mirror import Kind
@@ -103,7 +104,7 @@ class NodeLock:
 
     async def _write(self, b: ToBind, version: str) -> bool:
         """Lock the node; False: it has changed meanwhile."""
-        now = datetime.fromtimestamp(self.means.wall_s(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = stamp(self.means.wall_s())
         try:
             await self._patch(b.node, version, f"{now},{b.pod.namespace},{b.pod.name}")
         except RefusedError as e:

@@ -98,7 +98,7 @@ def test_it_listens_on_the_loopback_interface_alone(pages: Pages) -> None:
     async def run() -> Sequence[str]:
         server = Server(pages)
         await server.start()
-        runner = server._runner
+        runner = server._listener._runner
         assert runner is not None
         hosts = [address[0] for address in runner.addresses]
         await server.stop()
