@@ -120,6 +120,7 @@ class Loop:
         pace: Pace | None = None,
         means: Means | None = None,
         listeners: tuple[Listener, ...] = (),
+        on_failure: Callable[[], None] = lambda: None,
         steps: tuple[Step, ...] = (),
     ) -> None:
         self._world = world
@@ -130,6 +131,7 @@ class Loop:
         self._pace = pace or Pace()
         self._means = means or Means()
         self._listeners = listeners
+        self._on_failure = on_failure
         self.assumed = Assumed()
         self.backoff = Backoff()
         self.broken = BrokenGangs()
@@ -178,12 +180,15 @@ class Loop:
             self._forget()
         except (LostError, RefusedError) as e:
             log.warning("the cycle ended early: %s", e)
-            self._seen_changes = -1
-            await self._means.sleep(self._pace.failed_s)
+            await self._after_failure()
         except Exception:
             log.exception("the cycle failed; this is a bug, please report it")
-            self._seen_changes = -1
-            await self._means.sleep(self._pace.failed_s)
+            await self._after_failure()
+
+    async def _after_failure(self) -> None:
+        self._on_failure()
+        self._seen_changes = -1
+        await self._means.sleep(self._pace.failed_s)
 
     async def cycle(self) -> Cycle:
         """Look, plan, check again, carry out, tell."""

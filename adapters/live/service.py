@@ -83,6 +83,7 @@ class Service:
         self.loop = Loop(
             access, self.mirror, self.feed, settings.current,
             leads=self.leads, dry_run=options.dry_run, pace=options.pace, listeners=(self._tell,),
+            on_failure=self.metrics.cycle_failed,
             steps=steps_for(access, self.mirror, self.feed.resources, reservations, self.leads),
         )  # fmt: skip
 

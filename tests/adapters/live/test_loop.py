@@ -188,9 +188,15 @@ def test_a_planner_that_fails_is_tried_again() -> None:
             raise RuntimeError("a bug")
         return planned(world)
 
-    stage = Stage(snapshot(*NODES, queue("q"), Members("g", "q", waiting=1)), planner=planner)
+    failures: list[str] = []
+    stage = Stage(
+        snapshot(*NODES, queue("q"), Members("g", "q", waiting=1)), planner=planner,
+        on_failure=lambda: failures.append("one"),
+    )  # fmt: skip
 
     stage.until(lambda: "x/g0" in stage.cluster.places)
+
+    assert failures == ["one"]
 
 
 def test_a_gang_that_lost_a_member_counts_as_broken_since_it_was_seen_so() -> None:
