@@ -21,7 +21,8 @@ from apportion.policies.scene import Scene
 from apportion.solver.bounding.bounds import Reached, work_bounds
 from apportion.solver.bounding.prices import price_bounds
 from apportion.solver.certificate import counted
-from apportion.solver.entry import outcome_of, plan, settle_greedy
+from apportion.solver.decode import outcome_of
+from apportion.solver.entry import plan, settle_greedy
 from apportion.solver.greedy import rank_and_place
 from apportion.solver.leveling import levels_of
 

@@ -40,7 +40,7 @@ def conflict_of(
     subjects = told.subjects
     if asks.can_hold(subjects) is not False:
         return None
-    found = _explained(asks, subjects)
+    found = _part(asks, [], False, subjects)
     return Conflict(tuple(found), asks.sure, told)
 
 
@@ -84,10 +84,6 @@ class _Asks:
             return True
         self.sure = False
         return None
-
-
-def _explained(asks: _Asks, subjects: Sequence[Subject]) -> list[Subject]:
-    return _part(asks, [], False, list(subjects))
 
 
 def _part(asks: _Asks, kept: list[Subject], grew: bool, among: list[Subject]) -> list[Subject]:

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..models import GroupKey, Pod, PodKey
+from ..models import GroupKey, NodeName, Pod, PodKey
 from ..policies.board import Board, NodeClass, RoleSet
 from ..policies.ledger import Matrix
+from ..policies.levels import Levels
 from ..policies.members import Members
 from ..policies.outcome import Outcome
+from ..policies.scene import Scene
 from .compile import Compiled
 
 
@@ -21,6 +23,16 @@ class Decision:
     evicted: frozenset[PodKey]
     judged: Outcome | None = field(default=None, compare=False, repr=False)
     """The same decision as somebody has judged it already, with all that was found out then."""
+
+
+def outcome_of(scene: Scene, decision: Decision, levels: Levels) -> Outcome:
+    """Return what the rules judge of a decision: as somebody has judged it, or afresh."""
+    if decision.judged is not None and decision.judged.levels is levels:
+        return decision.judged
+    places = {k: NodeName(scene.nodes[i].name) for k, i in decision.places.items()}
+    outcome = Outcome(scene, places, decision.evicted, bound=())
+    outcome.levels = levels
+    return outcome
 
 
 def decode(board: Board, compiled: Compiled, values: Sequence[int]) -> Decision:

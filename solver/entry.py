@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from ..models import Config, GroupKey, NodeName, Plan, PodKey, Snapshot, SolverRow
+from ..models import Config, GroupKey, Plan, PodKey, Snapshot, SolverRow
 from ..policies.api import Constraint
 from ..policies.board import Board
 from ..policies.goals import goals_for
@@ -18,7 +18,7 @@ from ..policies.standing import standing_of
 from .assemble import assemble
 from .certificate import certified, nothing_starts
 from .compile import Compiled, compile_board
-from .decode import Decision, decode
+from .decode import Decision, decode, outcome_of
 from .draft import Draft
 from .greedy import Ranking, rank_and_place
 from .heap import one_cycle
@@ -50,16 +50,6 @@ class Answer:
     solver: SolverRow
     nothing_helps: bool = False
     """Proven: whoever is evicted, nothing that waits can start."""
-
-
-def outcome_of(scene: Scene, decision: Decision, levels: Levels | None = None) -> Outcome:
-    if decision.judged is not None and decision.judged.levels is levels:
-        return decision.judged
-    nodes = scene.nodes
-    places = {k: NodeName(nodes[i].name) for k, i in decision.places.items()}
-    outcome = Outcome(scene, places, decision.evicted, bound=())
-    outcome.levels = levels
-    return outcome
 
 
 def plan(

@@ -9,14 +9,13 @@ only where the checker bears it and it is better as a whole; it gives no bounds.
 from collections import Counter
 from collections.abc import Sequence
 
-from ..models import GroupKey, NodeName
+from ..models import GroupKey
 from ..policies.api import Objective
 from ..policies.legality import verify
 from ..policies.levels import Levels
-from ..policies.outcome import Outcome
 from ..policies.scene import Scene
 from .clearing import Clearing, Option, options_of
-from .decode import Decision
+from .decode import Decision, outcome_of
 from .draft import Draft
 from .prey import prey_of
 from .process import SolverProcess
@@ -53,7 +52,7 @@ def recleared(
     if (left is not None and left < LEAST_S) or not process.wait(_limit(clock)):
         return greedy
     best = greedy
-    reached = vector_of(_outcome(scene, greedy, levels), goals)
+    reached = vector_of(outcome_of(scene, greedy, levels), goals)
     for group in _claimants(draft):
         now = clock.left()
         if left is not None and now is not None and now < SHARE * left:
@@ -65,7 +64,7 @@ def recleared(
                 break
             change.make(chosen)
             after = Decision(dict(draft.places), frozenset(draft.evicted))
-            outcome = _outcome(scene, after, levels)
+            outcome = outcome_of(scene, after, levels)
             value = vector_of(outcome, goals)
             if value > reached and not verify(outcome):
                 best, reached = Decision(after.places, after.evicted, outcome), value
@@ -77,15 +76,6 @@ def recleared(
 def _limit(clock: Clock) -> float | None:
     left = clock.left()
     return None if left is None else max(0.0, min(MOST_S, PART * left))
-
-
-def _outcome(scene: Scene, decision: Decision, levels: Levels) -> Outcome:
-    if decision.judged is not None and decision.judged.levels is levels:
-        return decision.judged
-    places = {k: NodeName(scene.nodes[i].name) for k, i in decision.places.items()}
-    out = Outcome(scene, places, decision.evicted, bound=())
-    out.levels = levels
-    return out
 
 
 def _claimants(draft: Draft) -> list[GroupKey]:

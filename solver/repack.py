@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..models import Config, NodeName, PodKey, QueueName
+from ..models import Config, PodKey, QueueName
 from ..policies.api import Objective
 from ..policies.ledger import Matrix
 from ..policies.legality import is_legal
@@ -19,7 +19,7 @@ from ..policies.limits import limits_of
 from ..policies.outcome import Outcome
 from ..policies.quota import non_preemptible_use
 from ..policies.scene import Scene
-from .decode import Decision
+from .decode import Decision, outcome_of
 from .packing.fill import put_one
 from .packing.lots import Lot, Lots, Packable, lots_of, yard_of
 from .packing.pack import EACH, pack
@@ -59,7 +59,7 @@ def repacked(
     limit = _limit(waiting * len(scene.nodes), clock, config)
     if limit is not None and limit <= 0:
         return greedy
-    before = _outcome(scene, greedy, levels)
+    before = outcome_of(scene, greedy, levels)
     lots = lots_of(before, levels)
     wanted = _wanted(lots, before)
     if all(lot.started for lot in wanted):
@@ -72,7 +72,7 @@ def repacked(
         return greedy
     stay = {k: scene.index[n] for k, n in lots.fixed.places.items()}
     after = Decision(stay | places, greedy.evicted)
-    outcome = _outcome(scene, after, levels)
+    outcome = outcome_of(scene, after, levels)
     better = vector_of(outcome, goals) > vector_of(before, goals)
     return after if better and is_legal(outcome) else greedy
 
@@ -84,13 +84,6 @@ def _limit(steps: int, clock: Clock, config: Config) -> float | None:
     if most < max(LEAST_S, steps * STEP_S):
         return 0.0
     return None if left is None else most
-
-
-def _outcome(scene: Scene, decision: Decision, levels: Levels) -> Outcome:
-    places = {k: NodeName(scene.nodes[i].name) for k, i in decision.places.items()}
-    out = Outcome(scene, places, decision.evicted, bound=())
-    out.levels = levels
-    return out
 
 
 # Who is wanted

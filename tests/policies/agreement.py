@@ -15,8 +15,7 @@ from apportion.policies.levels import Levels
 from apportion.policies.outcome import Outcome
 from apportion.policies.scene import Scene
 from apportion.solver.compile import EXACT_PAIRS, compile_board
-from apportion.solver.decode import Decision, decode
-from apportion.solver.entry import outcome_of
+from apportion.solver.decode import Decision, decode, outcome_of
 from apportion.solver.hints import hint_of
 from apportion.solver.linear import goal_of, linear_of
 from apportion.solver.process import SolverProcess

@@ -11,8 +11,8 @@ from apportion.policies.levels import Level, Levels, Worth
 from apportion.policies.outcome import Outcome
 from apportion.policies.scene import Scene
 from apportion.solver.compile import EXACT_PAIRS, Compiled, compile_board
-from apportion.solver.decode import Decision
-from apportion.solver.entry import build, outcome_of, settle_greedy
+from apportion.solver.decode import Decision, outcome_of
+from apportion.solver.entry import build, settle_greedy
 from apportion.solver.greedy import rank_and_place
 from apportion.solver.leveling import levels_of
 from apportion.solver.stages import Stage, stages_of

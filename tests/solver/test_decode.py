@@ -5,8 +5,7 @@ from msgspec.structs import replace
 
 from apportion.models import Config, Pod, PodKey, TierSettings
 from apportion.policies.legality import verify
-from apportion.solver.decode import Decision, decode
-from apportion.solver.entry import outcome_of
+from apportion.solver.decode import Decision, decode, outcome_of
 from apportion.solver.hints import hint_of
 from oracle.build import Members, node, queue, snapshot
 from oracle.worlds import world

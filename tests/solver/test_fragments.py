@@ -9,7 +9,8 @@ from apportion.policies.legality import verify
 from apportion.policies.outcome import Outcome
 from apportion.policies.registry import rules_for
 from apportion.policies.scene import Scene
-from apportion.solver.entry import outcome_of, settle_greedy
+from apportion.solver.decode import outcome_of
+from apportion.solver.entry import settle_greedy
 from apportion.solver.fragments import fragments_of
 from apportion.solver.greedy import rank_and_place
 from apportion.solver.leveling import levels_of

@@ -8,8 +8,8 @@ from apportion.adapters.plan_check import scene_of
 from apportion.models import Config, GroupKey, Node, Queue, QueueName
 from apportion.policies.legality import verify
 from apportion.policies.levels import Level, Worth
+from apportion.solver.decode import outcome_of
 from apportion.solver.draft import Draft
-from apportion.solver.entry import outcome_of
 from oracle.build import Members, budget, cores, node, queue, snapshot
 from oracle.worlds import settings, world
 

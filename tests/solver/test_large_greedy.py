@@ -8,8 +8,7 @@ from apportion.models import Config
 from apportion.policies.legality import verify
 from apportion.policies.registry import rules_for
 from apportion.policies.scene import Scene
-from apportion.solver.decode import Decision
-from apportion.solver.entry import outcome_of
+from apportion.solver.decode import Decision, outcome_of
 from apportion.solver.greedy import rank_and_place
 from apportion.solver.hunt import LARGE
 from apportion.solver.leveling import levels_of

@@ -14,9 +14,9 @@ from apportion.policies.registry import rules_for
 from apportion.policies.scene import Scene
 from apportion.solver import entry, reclear
 from apportion.solver.clearing import Clearing, Option, options_of
-from apportion.solver.decode import Decision
+from apportion.solver.decode import Decision, outcome_of
 from apportion.solver.draft import Draft
-from apportion.solver.entry import outcome_of, plan, settle_greedy
+from apportion.solver.entry import plan, settle_greedy
 from apportion.solver.greedy import rank_and_place
 from apportion.solver.leveling import levels_of
 from apportion.solver.process import SolverProcess

@@ -3,8 +3,7 @@
 import pytest
 
 from apportion.policies.goals import goals_for
-from apportion.solver.decode import decode
-from apportion.solver.entry import outcome_of
+from apportion.solver.decode import decode, outcome_of
 from apportion.solver.rows import TierResult, tier_results, vector_of
 from apportion.solver.search import Clock, search
 from apportion.solver.stages import stages_of
