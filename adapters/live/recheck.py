@@ -5,11 +5,11 @@ since is left out, and the next cycle plans it anew; the rest goes ahead.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
-from ...models import Bind, GroupKey, NodeName, Plan, Pod, PodKey, PodState, Snapshot
+from ...models import Bind, GroupKey, Node, NodeName, Plan, Pod, PodKey, PodState, Snapshot
 
 
 def stale_groups(plan: Plan, seen: Snapshot, now: Snapshot) -> dict[GroupKey, str]:
@@ -18,12 +18,15 @@ def stale_groups(plan: Plan, seen: Snapshot, now: Snapshot) -> dict[GroupKey, st
     for b in plan.binds:
         binds[b.group].append(b)
     new = [p for p in now.pods if p.holds and not _was_there(p, seen)]
+    repelling = [p for p in new if p.spec.anti_affinity]
     full = _unsafe(plan.binds, new, seen, now)
     out: dict[GroupKey, str] = {}
     for group, its in binds.items():
         for b in its:
             why = _pod_changed(b.pod, seen, now) or full.get(b.node)
-            why = why or _meets(seen.pods_by_key[b.pod], new)
+            pod = seen.pods_by_key[b.pod]
+            # Most pods look at nobody, and nobody keeps others away: then there is nothing to do.
+            why = why or _meets(pod, new if pod.spec.sees_pods else repelling)
             if why is not None:
                 out[group] = why
                 break
@@ -58,7 +61,7 @@ def _pod_changed(key: PodKey, seen: Snapshot, now: Snapshot) -> str | None:
 
 
 def _meets(pod: Pod, new: Iterable[Pod]) -> str | None:
-    """Return why newcomers matter to a pod that looks at others, wherever they are."""
+    """Return why newcomers matter to a pod, wherever they are: it looks at them, or they at it."""
     spec = pod.spec
     for p in new:
         seen = spec.sees_pods and (
@@ -93,27 +96,36 @@ def _unsafe(
             out[name] = f"node {name} is gone"
         elif after[name] is not before[name] and after[name] != before[name]:
             out[name] = f"node {name} has changed"
+    there = _holders(newcomers, now)
     for name, others in newcomers.items():
         if name in out:
             continue
         if any(p.devices or p.cells or p.claimed or p.spec.host_ports for p in others):
             out[name] = f"node {name} has taken pod {others[0].key} in between"
             continue
-        over = _overfull(name, coming[name], now)
+        over = _overfull((*there[name], *coming[name]), now.nodes_by_name[name])
         if over is not None:
             out[name] = f"node {name} has no room left in {over}"
     return out
 
 
-def _overfull(name: NodeName, coming: Iterable[Pod], now: Snapshot) -> str | None:
+def _holders(names: Collection[NodeName], now: Snapshot) -> dict[NodeName, list[Pod]]:
+    """Return the pods that hold something on these nodes, in one pass over all pods."""
+    out: dict[NodeName, list[Pod]] = {name: [] for name in names}
+    if out:
+        for p in now.pods:
+            if p.node is not None and p.node in out and p.holds:
+                out[p.node].append(p)
+    return out
+
+
+def _overfull(pods: Iterable[Pod], node: Node) -> str | None:
     """Return a resource of which the node would hold more than it has."""
     use: dict[str, int] = defaultdict(int)
-    there = (p for p in now.pods if p.holds and p.node == name)
-    for p in (*there, *coming):
+    for p in pods:
         for r, v in p.footprint.items():
             use[r] += v
-    has = now.nodes_by_name[name].allocatable
-    return next((r for r, v in use.items() if v > has[r]), None)
+    return next((r for r, v in use.items() if v > node.allocatable[r]), None)
 
 
 def _was_there(pod: Pod, seen: Snapshot) -> bool:

@@ -19,9 +19,10 @@ from apportion.models import (
     PodClaim,
     PodKey,
     PodState,
+    PodTerm,
     PoolDevice,
 )
-from oracle.build import Members, budget, foreign, node, queue, snapshot
+from oracle.build import Members, budget, foreign, node, only, queue, snapshot
 
 from .worlds import Bench, changed, failing, planned
 
@@ -179,6 +180,24 @@ def test_a_node_with_room_for_both_takes_both() -> None:
     done = bench.carry()
 
     assert done.bound == ["x/s0"]
+
+
+@pytest.mark.parametrize("who", ["the pod", "the newcomer"])
+def test_a_newcomer_that_may_not_lie_beside_a_pod_keeps_it_from_being_bound(who: str) -> None:
+    def apart_from(app: str) -> dict[str, Any]:
+        return {"anti_affinity": (PodTerm("zone", only(app), None),)}
+
+    single = Members("s", "q", waiting=1, spec=apart_from("f") if who == "the pod" else {})
+    nodes = [node(n, 4, labels={"zone": "z"}) for n in ("n1", "n2")]
+    bench = Bench(snapshot(*nodes, queue("q"), single))
+    elsewhere = "n2" if bench.plan.binds[0].node == "n1" else "n1"
+    spec = apart_from("s") if who == "the newcomer" else {}
+    bench.cluster.put(replace(foreign("f", 1, elsewhere, **spec), labels={"app": "f"}))
+
+    done = bench.carry()
+
+    why = "pod sys/f has come in between, and pod x/s0 may not lie beside it"
+    assert done.stale == {"x/s": why}
 
 
 def test_victims_are_tried_first_and_then_evicted_and_the_place_is_promised() -> None:
