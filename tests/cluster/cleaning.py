@@ -1,6 +1,6 @@
 """Empty a cluster for the next test: what was not there at the start is deleted."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -46,12 +46,12 @@ class Thing:
         return self.kind.path(self.name, self.namespace)
 
 
-def uids(client: Client) -> frozenset[str]:
-    """Return what is in the cluster now, to be kept by `clean`."""
-    return frozenset(thing.uid for kind in _kinds(client) for thing in _things(client, kind))
+def paths(client: Client) -> dict[str, str]:
+    """Return what is in the cluster now, by uid, to be kept by `clean`."""
+    return {thing.uid: thing.path for kind in _kinds(client) for thing in _things(client, kind)}
 
 
-def clean(client: Client, kept: frozenset[str], deadline_s: float = 30) -> None:
+def clean(client: Client, kept: Collection[str], deadline_s: float = 30) -> None:
     """Delete everything but what is to be kept, at once: no grace, no finalizers, no budgets."""
 
     left: list[str] = []
@@ -71,7 +71,7 @@ def clean(client: Client, kept: frozenset[str], deadline_s: float = 30) -> None:
         raise PlaneError(f"{error}; still there: {', '.join(left[:10])}") from None
 
 
-def _sweep(client: Client, kept: frozenset[str]) -> list[str]:
+def _sweep(client: Client, kept: Collection[str]) -> list[str]:
     """Delete what is there; return the paths of what was found, hence may be there still."""
     found = []
     with ThreadPoolExecutor(THREADS) as pool:

@@ -11,7 +11,7 @@ from cluster import audit
 from cluster.access import Access
 from cluster.between import Proxy
 from cluster.binaries import binaries
-from cluster.cleaning import STAYS, clean, uids
+from cluster.cleaning import STAYS, clean, paths
 from cluster.client import Client, Data
 from cluster.installing import install
 from cluster.manifests import apply_all
@@ -63,14 +63,14 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 
 
 @pytest.fixture(scope="session")
-def initial(started: ControlPlane) -> frozenset[str]:
-    """What is in a cluster that nobody has used."""
+def initial(started: ControlPlane) -> dict[str, str]:
+    """What is in a cluster that nobody has used: paths by uid."""
     with started.client() as client:
-        return uids(client)
+        return paths(client)
 
 
 @pytest.fixture
-def plane(started: ControlPlane, initial: frozenset[str]) -> ControlPlane:
+def plane(started: ControlPlane, initial: dict[str, str]) -> ControlPlane:
     """The control plane, whole and empty. What a test kills or leaves is mended for the next."""
     started.heal()
     with started.client() as client:

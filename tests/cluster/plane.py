@@ -18,6 +18,8 @@ from cluster.waiting import PlaneError, until
 START_S = 60.0
 """Deadline for a part to be ready. It takes one or two seconds where the machine is idle."""
 
+OWN_NAMESPACES = {"default", "kube-node-lease", "kube-public", "kube-system"}
+
 
 class ControlPlane:
     """etcd and the API server on free loopback ports, and on request other parts.
@@ -85,6 +87,7 @@ class ControlPlane:
             for name in NEEDED:
                 self._make(name).start()
             until(self.is_ready, "the API server is ready", START_S)
+            until(self._has_made_its_own, "the API server has made what it makes", START_S)
             self.admin.write_kubeconfig(self.kubeconfig)
             for name in others:
                 self.add(name)
@@ -143,6 +146,13 @@ class ControlPlane:
             return False
         with self.client() as client:
             return client.is_ready()
+
+    def _has_made_its_own(self) -> bool:
+        """Whether the API server has made namespaces and a service, soon after it was ready."""
+        with self.client() as client:
+            there = {meta["metadata"]["name"] for meta in client.find_all("namespaces")}
+            made = client.find("services", "kubernetes", "default")
+            return there >= OWN_NAMESPACES and made is not None
 
     def forget_history(self) -> int:
         """Make etcd forget all versions before now; return the version that it still knows.

@@ -4,7 +4,7 @@ import pytest
 
 from cluster import manifests
 from cluster.access import Access
-from cluster.cleaning import clean, uids
+from cluster.cleaning import clean, paths
 from cluster.client import ApiError, Client
 from cluster.objects import budget, definition, node, pod, priority_class
 from cluster.plane import ControlPlane
@@ -127,7 +127,7 @@ def test_a_deleted_pod_of_a_replica_set_comes_again(client: Client) -> None:
 
 
 def test_cleaning_leaves_what_was_there_before(
-    client: Client, initial: frozenset[str], kwok: None
+    client: Client, initial: dict[str, str], kwok: None
 ) -> None:
     manifests.apply_all(client, [definition("tests.apportion.dev", "Widget")])
     client.create(
@@ -143,7 +143,8 @@ def test_cleaning_leaves_what_was_there_before(
 
     clean(client, initial)
 
-    assert uids(client) >= initial
+    left = paths(client)
+    assert [path for uid, path in initial.items() if uid not in left] == []
     assert client.find("namespaces", "other") is None
     assert client.find("customresourcedefinitions", "widgets.tests.apportion.dev") is None
 
