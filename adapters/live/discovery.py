@@ -21,6 +21,11 @@ class Resource:
     """Such as ``status`` and ``eviction``, as far as the server has them."""
 
     @property
+    def title(self) -> str:
+        """Its plural and its group: ``pods``, ``leases.coordination.k8s.io``."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
     def root(self) -> str:
         """Where all its objects are listed."""
         return f"{_root(self.group, self.version)}/{self.plural}"

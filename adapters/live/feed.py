@@ -108,8 +108,8 @@ class Feed:
         """Set when something that is read has changed; whoever waits for it clears it."""
         self.changes = 0
         """How many times something has changed."""
-        self.relists = 0
-        """How many times a watch could not go on."""
+        self.restarts: Counter[str] = Counter()
+        """How many times a watch could not go on, by resource."""
         self.resources: dict[Kind, Resource] = {}
         """What is installed of what is read."""
         self.troubles: dict[Kind, str] = {}
@@ -123,6 +123,11 @@ class Feed:
         """How far each watch has come; "" where the kind has to be listed."""
         self._heard: Counter[Kind] = Counter()
         """Events of each kind."""
+
+    @property
+    def relists(self) -> int:
+        """How many times a watch of any kind could not go on."""
+        return self.restarts.total()
 
     async def run(self) -> None:
         """Discover, list and watch for ever."""
@@ -188,7 +193,8 @@ class Feed:
         """List the kind if that is due, then watch it until the server ends that."""
         kind = (resource.group, resource.kind)
         if not self._versions.get(kind):
-            self.relists += kind in self._listed
+            if kind in self._listed:
+                self.restarts[resource.title] += 1
             self._versions[kind] = await self._list(resource)
             self._listed.add(kind)
             self._look_whether_synced()

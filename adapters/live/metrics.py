@@ -23,6 +23,7 @@ from prometheus_client.registry import Collector
 
 from .gauges import LastCycle
 from .report import PHASES, CycleReport
+from .write import RESULTS
 
 
 def spread(least: float, most: float, number: int) -> tuple[float, ...]:
@@ -88,6 +89,11 @@ class Metrics:
             "apportion_watch_restarts", "Watches that had to begin anew with a list.",
             ("resource",), registry=r,
         )  # fmt: skip
+        self._told = Counter(
+            "apportion_told_requests",
+            "Requests for statuses, conditions and events, by what came of them.",
+            ("kind", "result"), registry=r,
+        )  # fmt: skip
         self._unread = Gauge(
             "apportion_kinds_unread", "Kinds that cannot be listed or watched now.", registry=r
         )
@@ -105,6 +111,9 @@ class Metrics:
         self._volcano()
         for phase in PHASES:
             self._phase.labels(phase)
+        for kind in ("Event", "Pod", "PodGroup", "Queue"):
+            for result in RESULTS:
+                self._told.labels(kind, result)
 
     def _volcano(self) -> None:
         r = self.registry
@@ -178,9 +187,13 @@ class Metrics:
         """Count a gang that was given up."""
         self._released.inc()
 
-    def watch_restarted(self, resource: str) -> None:
-        """Count a watch that begins anew; the resource by its plural and group, as in a path."""
-        self._restarts.labels(resource).inc()
+    def watch_restarted(self, resource: str, times: int = 1) -> None:
+        """Count a watch that begins anew; the resource by its plural and group."""
+        self._restarts.labels(resource).inc(times)
+
+    def told(self, kind: str, result: str) -> None:
+        """Count a request that tells people something: about which kind, and what came of it."""
+        self._told.labels(kind, result).inc()
 
     def unread(self, kinds: int) -> None:
         """Say how many kinds cannot be listed or watched now."""

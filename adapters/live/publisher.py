@@ -25,7 +25,7 @@ from .pod_conditions import MOST, PodConditions
 from .queue_status import default_queue, queue_statuses, queue_writes
 from .token_bucket import TokenBucket
 from .verdicts import verdicts_of
-from .write import Write
+from .write import LOST, REFUSED, WRITTEN, Write
 
 GROUP = ("scheduling.volcano.sh", "PodGroup")
 QUEUE = ("scheduling.volcano.sh", "Queue")
@@ -97,6 +97,9 @@ class Publisher:
         In whose name events are told: the scheduler, and which replica.
     may_write
         Whether this replica still leads.
+    sent
+        Told of each request: the kind of object that it is about, and which of ``RESULTS`` came of
+        it. One about what is gone in the meantime is not told.
     """
 
     def __init__(
@@ -108,12 +111,14 @@ class Publisher:
         instance: str,
         may_write: Callable[[], bool] = lambda: True,
         means: Means | None = None,
+        sent: Callable[[str, str], None] = lambda kind, result: None,
     ) -> None:
         self._api = api
         self._world = world
         self._resources = resources
         self._may_write = may_write
         self._means = means or Means()
+        self._sent = sent
         self._conditions = PodConditions()
         self.teller = Teller(scheduler, instance, TokenBucket(PER_S, BURST, self._means.now_s))
         self.counts = Counts()
@@ -226,16 +231,18 @@ class Publisher:
                 if e.status == _NOT_FOUND:
                     return True  # gone in the meantime: nobody is there to be told
                 self._again = self._again or e.is_for_now
-                self._failed(one, e)
+                self._failed(one, e, REFUSED)
                 return False
             except LostError as e:
                 self._again = True
-                self._failed(one, e)
+                self._failed(one, e, LOST)
                 return False
         self.counts.written += 1
+        self._sent(one.kind, WRITTEN)
         return True
 
-    def _failed(self, one: Write, error: Exception) -> None:
+    def _failed(self, one: Write, error: Exception, result: str) -> None:
+        self._sent(one.kind, result)
         self.counts.failed += 1
         self.counts.last_failure = f"{one.about}: {error}"
         if self._complaints.take():

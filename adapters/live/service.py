@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -92,7 +93,7 @@ class Service:
             if options.dry_run
             else Publisher(
                 access, self.mirror, self.feed.resources, options.reading.scheduler_names[0],
-                identity(), self.leads,
+                identity(), self.leads, sent=self.metrics.told,
             )
         )  # fmt: skip
         self.recording = None if options.recorder is None else Recording(options.recorder)
@@ -192,13 +193,13 @@ class Service:
 
     async def _watch_parts(self) -> None:
         """Keep what is shown of lease and watches up to date."""
-        relists, unread = 0, frozenset[Kind]()
+        told, unread = Counter[str](), frozenset[Kind]()
         while True:
             unread = self._tell_unread(unread)
             self.metrics.leading(self.leads())
-            for _ in range(self.feed.relists - relists):
-                self.metrics.watch_restarted("all")
-            relists = self.feed.relists
+            for resource, times in (self.feed.restarts - told).items():
+                self.metrics.watch_restarted(resource, times)
+            told = self.feed.restarts.copy()
             await asyncio.sleep(LOOK_S)
 
     def _tell_unread(self, before: frozenset[Kind]) -> frozenset[Kind]:

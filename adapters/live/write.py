@@ -7,6 +7,8 @@ from typing import Any
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 """Adds to lists by the key of their items; only kinds of Kubernetes itself know it."""
+WRITTEN, REFUSED, LOST = RESULTS = "written", "refused", "unanswered"
+"""What can come of a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +24,8 @@ class Write:
     """What is written, for messages: ``PodGroup team/train``."""
     content_type: str = MERGE_PATCH
     """Of a PATCH; all else is JSON."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of what is written."""
+        return self.about.partition(" ")[0]

@@ -191,7 +191,8 @@ def test_events_between_cycles_are_counted() -> None:
     metrics.leading(True)
     metrics.configured(False)
     metrics.unread(2)
-    metrics.watch_restarted("pods")
+    metrics.watch_restarted("pods", 2)
+    metrics.told("Event", "refused")
     metrics.gang_released()
     metrics.pod_bound(1.5)
     metrics.group_whole(3.0)
@@ -200,7 +201,10 @@ def test_events_between_cycles_are_counted() -> None:
     assert value(seen, "apportion_leader") == 1
     assert value(seen, "apportion_configuration_accepted") == 0
     assert value(seen, "apportion_kinds_unread") == 2
-    assert value(seen, "apportion_watch_restarts_total", resource="pods") == 1
+    assert value(seen, "apportion_watch_restarts_total", resource="pods") == 2
+    told = "apportion_told_requests_total"
+    assert value(seen, told, kind="Event", result="refused") == 1
+    assert value(seen, told, kind="Event", result="written") == 0
     assert value(seen, "apportion_gangs_released_total") == 1
     assert value(seen, "apportion_bind_wait_seconds_sum") == 1.5
     bound = {"stage": "Bound"}

@@ -47,9 +47,11 @@ class Bench:
         self.leads = True
         self.now_s = 0.0
         self.slept: list[float] = []
+        self.results: list[tuple[str, str]] = []
         self.publisher = Publisher(
             self.api, self.mirror, served, "apportion", "me", lambda: self.leads,
             Means(lambda: NOON_S, lambda: self.now_s, self.sleep),
+            lambda kind, result: self.results.append((kind, result)),
         )  # fmt: skip
 
     async def sleep(self, seconds: float) -> None:
@@ -179,6 +181,25 @@ def test_who_is_gone_is_not_told() -> None:
     bench.cycle()
 
     assert (len(bench.sent), bench.publisher.counts.failed) == (before, 0)
+    assert bench.results == []
+
+
+def test_what_came_of_each_request_is_counted() -> None:
+    failures = {"/events": LostError("no answer"), "/a/status": RefusedError(403, "Forbidden")}
+
+    def fails(method: str, path: str) -> Exception | None:
+        return next((e for end, e in failures.items() if path.endswith(end)), None)
+
+    bench = Bench(node("n"), queue("default"), pod_group("g", minMember=1), WAITS, fails=fails)
+
+    bench.cycle()
+
+    assert bench.results == [
+        ("PodGroup", "written"),
+        ("Queue", "written"),
+        ("Pod", "refused"),
+        ("Event", "unanswered"),
+    ]
 
 
 def test_refusals_are_logged_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
