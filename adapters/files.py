@@ -83,7 +83,7 @@ def documents(
 def documents_of(data: bytes, source: str) -> Iterator[Document]:
     """Yield the objects of one file's content."""
     index = objects = 0
-    for value, faults in _values_of(_unpacked(data, source), source):
+    for value, faults in _values_of(unpacked(data, source), source):
         if isinstance(value, msgspec.Raw):
             yield Document(source, index, raw=value)
             index, objects = index + 1, objects + 1
@@ -130,7 +130,8 @@ def _all_of(stdin: IO[bytes] | IO[str] | None) -> bytes:
     return data
 
 
-def _unpacked(data: bytes, source: str) -> bytes:
+def unpacked(data: bytes, source: str) -> bytes:
+    """Return the bytes, unpacked if they are gzipped; raises InputError if they are damaged."""
     if data[:2] != b"\x1f\x8b":
         return data
     try:

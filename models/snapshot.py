@@ -57,6 +57,8 @@ class Snapshot(Value, frozen=True, weakref=True, dict=True):
     """Objects of kinds that this version reads past, by kind."""
     rejected: tuple[Rejected, ...] = ()
     warnings: tuple[Warned, ...] = ()
+    masked: bool = False
+    """Names, labels and sentences are pseudonyms."""
 
     def group(self, key: GroupKey) -> Group:
         return self.groups_by_key[key]

@@ -25,6 +25,7 @@ from . import (
     snapshot,
     status,
     ui,
+    unmask,
     version,
     whatif,
 )  # fmt: skip
@@ -80,6 +81,7 @@ def app() -> typer.Typer:
     made.command(epilog=status.EXAMPLES)(status.status)
     made.command(epilog=replay.EXAMPLES)(replay.replay)
     made.command(epilog=snapshot.EXAMPLES)(snapshot.snapshot)
+    made.command(epilog=unmask.EXAMPLES)(unmask.unmask)
     made.command(epilog=crds.EXAMPLES)(crds.crds)
     made.command(epilog=version.EXAMPLES)(version.version)
     return made

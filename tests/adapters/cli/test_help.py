@@ -76,7 +76,7 @@ def test_help_is_the_tour(cli: Any, args: tuple[str, ...]) -> None:
     "command",
     [
         "plan", "check", "explain", "whatif", "ui", "capacity", "drain", "rules", "run",
-        "status", "replay", "snapshot", "crds", "version",
+        "status", "replay", "snapshot", "unmask", "crds", "version",
     ],
 )  # fmt: skip
 def test_every_command_has_examples(cli: Any, command: str) -> None:

@@ -1,0 +1,1 @@
+"""Masking: a snapshot under other names that sort alike, and the way back."""

@@ -1,0 +1,278 @@
+"""What of a snapshot is a name, a label or a sentence: one rule for each field that holds text."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from ...models import Amounts, BugError, Snapshot
+from ...models.blocks import DeviceBlocks
+from ...models.budget import Budget
+from ...models.devices import Device, DeviceShare
+from ...models.group import Group
+from ...models.namespace import Namespace, ResourceQuota
+from ...models.node import Node, Taint
+from ...models.notes import Reason, Rejected, Warned
+from ...models.numa import Numa
+from ...models.pod import Pod
+from ...models.podspec import HostPort, PodSpec, PodTerm, SpreadConstraint, Toleration
+from ...models.queue import Queue
+from ...models.resource_claim import Claim, DeviceMatch, DeviceRequest, PodClaim, PoolDevice
+from ...models.selector import GT, LT, Requirement
+from ...models.topology import Level, Subgroup, Topology, TopologyRequest
+from ...models.volume import Volume
+from ..kubernetes.kinds import READERS
+from .vocabulary import ADDRESSES, TOPOLOGIES
+
+_CLASS = ".storageclass.storage.k8s.io/"
+_TIER = re.compile(r"tier [0-9]+")
+_ABOUT = frozenset({"queue", "group", "pod", "node", *(kind for _, kind in READERS)})
+_TYPES = ("string:", "version:")
+
+
+class Namer(Protocol):
+    """Says what each text becomes. Names are of one or more parts between ``/``."""
+
+    def name(self, text: str) -> str: ...
+
+    def key(self, text: str) -> str: ...
+
+    def value(self, key: str, text: str) -> str: ...
+
+    def said(self, text: str) -> str: ...
+
+    def compares(self, key: str) -> None:
+        """Note that values of this label are compared as numbers."""
+
+    def member(self, name: str) -> None:
+        """Note that the name is that of a pod, whose numbers count."""
+
+    def quota(self, key: str) -> str:
+        """Return a key of a ResourceQuota without a storage class, which stays."""
+        return key
+
+
+Rule = Callable[[Namer, Any], Any]
+
+
+def _kept(_: Namer, value: Any) -> Any:
+    return value
+
+
+def _name(n: Namer, value: str | None) -> str | None:
+    return None if value is None else n.name(value)
+
+
+def _names(n: Namer, value: Any) -> Any:
+    return None if value is None else type(value)(map(n.name, value))
+
+
+def _named(n: Namer, value: Mapping[str, Any]) -> dict[str, Any]:
+    return {n.name(k): v for k, v in value.items()}
+
+
+def _name_of_name(n: Namer, value: Mapping[str, str]) -> dict[str, str]:
+    return {n.name(k): n.name(v) for k, v in value.items()}
+
+
+def _key(n: Namer, value: str) -> str:
+    return n.key(value)
+
+
+def _keys(n: Namer, value: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(n.key, value))
+
+
+def _said(n: Namer, value: str) -> str:
+    return n.said(value)
+
+
+def _labels(n: Namer, value: Mapping[str, str]) -> dict[str, str]:
+    return {n.key(k): n.value(k, v) for k, v in value.items()}
+
+
+def _selector(n: Namer, value: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((n.key(k), n.value(k, v)) for k, v in value)
+
+
+def _owner(n: Namer, value: str) -> str:
+    kind, slash, name = value.partition("/")
+    return f"{kind}/{n.name(name)}" if slash else n.name(value)
+
+
+def _selection(n: Namer, value: str) -> str:
+    kind, mark, digest = value.partition("#")
+    return f"{n.name(kind)}{mark}{digest}"
+
+
+def _selections(n: Namer, value: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(_selection(n, v) for v in value)
+
+
+def _attributes(n: Namer, value: Mapping[str, str]) -> dict[str, str]:
+    return {n.key(k): _typed(n, v) for k, v in value.items()}
+
+
+def _typed(n: Namer, value: str) -> str:
+    for kind in _TYPES:
+        if value.startswith(kind):
+            return kind + n.name(value[len(kind) :])
+    return value
+
+
+def _address(n: Namer, value: str) -> str:
+    return value if value in ADDRESSES else n.name(value)
+
+
+def _quota(n: Namer, value: Mapping[str, int]) -> dict[str, int]:
+    out: dict[str, int] = {}
+    for k, v in value.items():
+        name, middle, rest = k.partition(_CLASS)
+        out[f"{n.name(name)}{middle}{rest}" if middle else n.quota(k)] = v
+    return out
+
+
+def _topology(n: Namer, value: str) -> str:
+    if value in TOPOLOGIES or not value:
+        return value
+    if value.startswith("label "):
+        return "label " + n.key(value.removeprefix("label "))
+    dialect, slash, name = value.partition("/")
+    return f"{dialect}/{n.name(name)}" if slash else n.name(value)
+
+
+def _level(n: Namer, value: str) -> str:
+    return value if _TIER.fullmatch(value) else n.key(value)
+
+
+def _domains(n: Namer, value: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    return {n.name(d): tuple(map(n.name, nodes)) for d, nodes in value.items()}
+
+
+def _about(n: Namer, value: str) -> str:
+    word, _, name = value.partition(" ")
+    return f"{word} {n.name(name)}" if word in _ABOUT and " " not in name else n.said(value)
+
+
+def _nominations(n: Namer, value: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((n.name(pod), n.name(node)) for pod, node in value)
+
+
+def _taint(n: Namer, t: Taint | Toleration) -> Taint | Toleration:
+    return replace(t, key=n.key(t.key), value=n.value(t.key, t.value))
+
+
+def _requirement(n: Namer, r: Requirement) -> Requirement:
+    if r.operator in (GT, LT):
+        n.compares(r.key)
+    return replace(r, key=n.key(r.key), values=tuple(n.value(r.key, v) for v in r.values))
+
+
+WHOLE: Mapping[type, Rule] = {Taint: _taint, Toleration: _taint, Requirement: _requirement}
+"""Values whose fields depend on each other."""
+RULES: Mapping[type, Mapping[str, Rule]] = {
+    Snapshot: {
+        "nominations": _nominations, "scheduler_names": _names, "counted": _kept,
+    },
+    Node: {
+        "name": _name, "allocatable": _kept, "labels": _labels, "drivers": _named,
+        "hands_out": _kept, "counters": _named, "plugged": _kept,
+    },
+    Device: {"model": _kept, "uuid": _name, "mode": _kept},
+    DeviceShare: {
+        "by": _kept, "mode": _kept, "models": _kept, "not_models": _kept, "uuids": _names,
+        "not_uuids": _names,
+    },
+    DeviceBlocks: {"resource": _kept},
+    Numa: {"policy": _kept, "scope": _kept},
+    PoolDevice: {
+        "id": _name, "selections": _selections, "attributes": _attributes, "counters": _named,
+    },
+    DeviceRequest: {"name": _name, "selection": _selection},
+    DeviceMatch: {"attribute": _key, "requests": _names},
+    PodClaim: {"name": _name, "claim": _name, "problem": _said},
+    Claim: {"namespace": _name, "name": _name, "devices": _names},
+    Pod: {
+        "namespace": _name, "name": _name, "group": _name, "role": _name, "subgroups": _names,
+        "node": _name, "nominated": _name, "labels": _labels, "gates": _keys, "uid": _name,
+        "owner": _owner, "user": _name, "scheduler": _name, "claimed": _names,
+        "claim_names": _name_of_name,
+    },
+    PodSpec: {
+        "node_selector": _selector, "numa_policy": _kept, "refused_by": _names,
+    },
+    HostPort: {"protocol": _kept, "address": _address},
+    PodTerm: {"topology_key": _key, "namespaces": _names},
+    SpreadConstraint: {"topology_key": _key},
+    Volume: {
+        "claim": _name, "driver": _name, "sharing": _kept, "keys": _keys, "made_in": _name,
+        "storage_class": _name, "problem": _said,
+    },
+    Group: {
+        "namespace": _name, "name": _name, "queue": _name, "role_minimum": _named,
+        "source": _kept, "user": _name,
+    },
+    Subgroup: {"name": _name},
+    TopologyRequest: {"topology": _topology, "required": _level, "preferred": _level},
+    Topology: {"name": _topology},
+    Level: {"name": _level, "domains": _domains},
+    Queue: {
+        "name": _name, "parent": _name, "capability": _kept, "deserved": _kept,
+        "namespaces": _names,
+    },
+    Budget: {"namespace": _name, "name": _name},
+    Namespace: {"name": _name, "labels": _labels, "queue": _name},
+    ResourceQuota: {"namespace": _name, "name": _name, "hard": _quota, "used": _quota},
+    Reason: {"rule": _kept, "about": _about, "message": _said},
+    Rejected: {"object": _said, "path": _said, "message": _said},
+    Warned: {"object": _said, "path": _said, "message": _said},
+}  # fmt: skip
+
+
+class Walk:
+    """One way through a snapshot; equal specs stay one object."""
+
+    def __init__(self, namer: Namer) -> None:
+        self._namer = namer
+        self._specs: dict[int, PodSpec] = {}
+
+    def through(self, snapshot: Snapshot) -> Snapshot:
+        """Return the snapshot with every text as the namer says it."""
+        sizes: dict[str, int] = {}
+        for p in snapshot.pods:
+            if p.group is not None:
+                sizes[p.group] = sizes.get(p.group, 0) + 1
+        for p in snapshot.pods:
+            if p.group is not None and sizes[p.group] > 1:
+                self._namer.member(p.name)
+        walked: Snapshot = self._of(snapshot)
+        return walked
+
+    def _of(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is PodSpec:
+            if id(value) not in self._specs:
+                self._specs[id(value)] = self._fields(value)
+            return self._specs[id(value)]
+        if kind in WHOLE:
+            return WHOLE[kind](self._namer, value)
+        if isinstance(value, msgspec.Struct):
+            return self._fields(value)
+        if kind is tuple:
+            return tuple(map(self._of, value))
+        if isinstance(value, str) and kind is str:
+            raise BugError(f"masking has no rule for the text {value[:20]!r}")
+        if isinstance(value, Mapping) and value and kind is not Amounts:
+            raise BugError("masking has no rule for a mapping")
+        return value
+
+    def _fields(self, value: msgspec.Struct) -> Any:
+        rules = RULES.get(type(value), {})
+        out = {}
+        for name in value.__struct_fields__:
+            old = getattr(value, name)
+            rule = rules.get(name)
+            out[name] = self._of(old) if rule is None else rule(self._namer, old)
+        return replace(value, **out)
