@@ -2,8 +2,9 @@
 
 A gang is broken while some of its members run, fewer than it needs. How long it has been so is
 known only to who watches; whoever starts anew begins to count again, so that nothing is given up
-too early. A gang with a member that no controller would bring back is never given up: deleting it
-for its own sake would lose it.
+too early. It is counted by a clock that never goes back: where that of the machine jumps, nobody
+is given up too early or too late. A gang with a member that no controller would bring back is
+never given up: deleting it for its own sake would lose it.
 """
 
 from collections.abc import Mapping
@@ -16,31 +17,34 @@ from ...models import Group, GroupKey, Pod, PodState, Snapshot
 
 @dataclass(slots=True)
 class BrokenGangs:
-    """By group, the second since which it has been broken."""
+    """By group, the moment since which it has been broken; seconds of a clock that never goes back.
 
-    _since: dict[GroupKey, int] = field(default_factory=dict)
+    Snapshots have the time of the machine: in them it is so long ago as it is by that clock.
+    """
 
-    def in_snapshot(self, snapshot: Snapshot) -> dict[GroupKey, Group]:
+    _since: dict[GroupKey, float] = field(default_factory=dict)
+
+    def in_snapshot(self, snapshot: Snapshot, now_s: float) -> dict[GroupKey, Group]:
         """Return the broken groups with the moment since which they are; forget whole ones."""
         pods = snapshot.pods_by_group
-        now = snapshot.taken_at_s
+        taken_s = snapshot.taken_at_s
         changed: dict[GroupKey, Group] = {}
-        broken: dict[GroupKey, int] = {}
+        broken: dict[GroupKey, float] = {}
         for g in snapshot.groups:
             members = pods.get(g.key, ())
             if g.effective_minimum <= 1 or not _is_broken(g, members):
                 continue
-            since = self._since.get(g.key, now if g.broken_since_s is None else g.broken_since_s)
-            broken[g.key] = since
+            told_s = 0 if g.broken_since_s is None else taken_s - g.broken_since_s
+            since = broken[g.key] = self._since.get(g.key, now_s - told_s)
             kept = all(p.owner for p in members if p.state is PodState.RUNNING)
-            shown = since if kept else now
+            shown = taken_s - int(now_s - since) if kept else taken_s
             if g.broken_since_s != shown:
                 changed[g.key] = replace(g, broken_since_s=shown)
         self._since = broken
         return changed
 
     @property
-    def since(self) -> Mapping[GroupKey, int]:
+    def since(self) -> Mapping[GroupKey, float]:
         return self._since
 
 

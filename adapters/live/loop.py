@@ -247,7 +247,7 @@ class Loop:
         """Return the cluster with what is on its way, and who has to wait."""
         self.beat_s = self._means.now_s()
         seen = self.assumed.over(self._world.snapshot(int(self._means.wall_s())))
-        changed = self.broken.in_snapshot(seen)
+        changed = self.broken.in_snapshot(seen, self._means.now_s())
         known = seen.groups_by_key
         self.backoff.keep(known.keys())
         for key, why in self.backoff.held(self._means.now_s()).items():
@@ -309,10 +309,10 @@ class Loop:
         whose grace was over before is given up at once, where the cluster has just refused to
         complete it: it waits before it is tried again, and does not go on being there in part.
         """
-        wall_s, grace_s = self._means.wall_s(), self._config().grace_s
+        now_s, grace_s = self._means.now_s(), self._config().grace_s
         refused = self.last.carried.refused if self.last else {}
         for group, since_s in self.broken.since.items():
-            left_s = since_s + grace_s - wall_s
+            left_s = since_s + grace_s - now_s
             if left_s + elapsed_s > 0 or group in refused:
                 yield left_s
 
