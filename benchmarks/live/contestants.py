@@ -23,11 +23,15 @@ class Contestant:
     start: Callable[[ControlPlane], Part]
 
 
-def _apportion(plane: ControlPlane) -> Part:
-    """Start Apportion with the rights of its manifest and default settings."""
+def apportion(plane: ControlPlane) -> Scheduler:
+    """Return Apportion with the rights of its manifest and default settings, to be started."""
     with plane.client() as client:
         access = install(plane, client)
-    one = Scheduler(plane.folder, access)
+    return Scheduler(plane.folder, access)
+
+
+def _apportion(plane: ControlPlane) -> Part:
+    one = apportion(plane)
     one.start()
     return one
 
@@ -60,10 +64,22 @@ def running(contestant: Contestant, plane: ControlPlane) -> Iterator[Part]:
 def cpu_s(pid: int) -> float:
     """Return the processor seconds of a process and all that it has started; 0 where it is gone."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         tasks = list(Path(f"/proc/{pid}/task").iterdir())
         below = [c for t in tasks for c in (t / "children").read_text().split()]
     except (FileNotFoundError, ProcessLookupError):
         return 0.0
-    own = sum(int(fields[i]) for i in range(11, 15))
-    return own / TICKS + sum(cpu_s(int(c)) for c in below)
+    return _ticks(pid, 11, 15) / TICKS + sum(cpu_s(int(c)) for c in below)
+
+
+def own_cpu_s(pid: int) -> float:
+    """Return the processor seconds of a process alone; 0 where it is gone."""
+    return _ticks(pid, 11, 13) / TICKS
+
+
+def _ticks(pid: int, first: int, end: int) -> int:
+    """Return the sum of some of the times in the kernel's word on a process: man 5 proc."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return sum(map(int, fields[first:end]))

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -54,6 +54,8 @@ class Bindings:
     access: Access
     version: str
     """Resource version after which it begins."""
+    tell: Callable[[str, float], None] | None = None
+    """Told of each bind instead of ``bound_s``, which would grow with them."""
     bound_s: dict[str, float] = field(default_factory=dict)
     """By name of the pod, when the watch first told of its node."""
 
@@ -97,10 +99,16 @@ class Bindings:
                     event = _EVENT(line)
                     version = event.object.metadata.resource_version
                     name = event.object.metadata.name
-                    if event.object.spec.node_name and name not in self.bound_s:
-                        self.bound_s[name] = time.monotonic()
+                    if event.object.spec.node_name:
+                        self._is_bound(name)
             except (urllib3.exceptions.HTTPError, OSError):
                 continue
+
+    def _is_bound(self, name: str) -> None:
+        if self.tell is not None:
+            self.tell(name, time.monotonic())
+        elif name not in self.bound_s:
+            self.bound_s[name] = time.monotonic()
 
 
 def percentile(values: Sequence[float], part: float) -> float:
