@@ -101,6 +101,18 @@ class Hold(Rule):
         return not self._drops
 
 
+class Delay(Hold):
+    """The request waits so long, and is handed on then."""
+
+    def __init__(self, matches: Matches, delay_s: float, times: int | None = None) -> None:
+        super().__init__(matches, times)
+        self._delay_s = delay_s
+
+    def wait(self) -> bool:
+        self._released.wait(self._delay_s)
+        return True
+
+
 class Lose(Rule):
     """The request is handed on, and its answer is lost with the connection."""
 

@@ -2,7 +2,9 @@
 
 import json
 import os
+import signal
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,19 +15,30 @@ from cluster.part import Part
 from cluster.waiting import PlaneError, until
 
 NAME = "apportion"
+MOVABLE = Path(__file__).with_name("movable.py")
 
 
 class Scheduler(Part):
     """One replica. It logs a line of JSON for each event, which tests can read."""
 
     def __init__(
-        self, folder: Path, access: Access, *words: str, name: str = NAME, elects: bool = False
+        self,
+        folder: Path,
+        access: Access,
+        *words: str,
+        name: str = NAME,
+        elects: bool = False,
+        clock: Path | None = None,
     ) -> None:
-        """`words`: more of the command line; `name`: of log and kubeconfig; `elects`: by Lease."""
+        """`words`: more of the command line; `name`: of log and kubeconfig; `elects`: by Lease.
+
+        `clock`: a file that says by how many seconds the scheduler's wall clock is ahead.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         kubeconfig = access.write_kubeconfig(folder / f"{name}.kubeconfig")
+        program = ["-m", "apportion"] if clock is None else [str(MOVABLE), str(clock)]
         command = [
-            sys.executable, "-m", "apportion", "run", "--kubeconfig", str(kubeconfig),
+            sys.executable, *program, "run", "--kubeconfig", str(kubeconfig),
             "--log-format", "json", *([] if elects else ["--no-leader-elect"]), *words,
         ]  # fmt: skip
         path = {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
@@ -43,6 +56,13 @@ class Scheduler(Part):
             except json.JSONDecodeError:  # half a line: it is being written
                 continue
         return [e for e in events if not name or e.get("event") == name]
+
+    def kill_children(self) -> None:
+        """Kill the solver's process, as the kernel does where memory is short."""
+        with suppress(FileNotFoundError, ProcessLookupError):
+            for task in Path(f"/proc/{self.pid}/task").iterdir():
+                for child in (task / "children").read_text().split():
+                    os.kill(int(child), signal.SIGKILL)
 
     def wait_for(self, name: str, times: int = 1, deadline_s: float = 30) -> list[dict[str, Any]]:
         """Wait until it has logged the event so often."""
@@ -66,14 +86,19 @@ class Schedulers:
         self._access = access
         self.started: list[Scheduler] = []
 
-    def start(self, *words: str, through: Proxy | None = None, elects: bool = False) -> Scheduler:
+    def start(
+        self,
+        *words: str,
+        through: Proxy | None = None,
+        elects: bool = False,
+        clock: Path | None = None,
+    ) -> Scheduler:
         """Start one with more words on its command line, and wait until it knows the cluster."""
         access = self._access
         if through is not None:
             access = replace(access, url=through.access.url)
-        one = Scheduler(
-            self._folder, access, *words, name=f"{NAME}-{len(self.started)}", elects=elects
-        )
+        name = f"{NAME}-{len(self.started)}"
+        one = Scheduler(self._folder, access, *words, name=name, elects=elects, clock=clock)
         self.started.append(one)
         one.start()
         one.wait_for("synced", deadline_s=90)

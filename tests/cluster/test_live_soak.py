@@ -1,6 +1,7 @@
-"""Random submits, deletes and drains, and faults among them: nothing is ever wrong on the cluster.
+"""Random work and random faults: nothing is ever wrong on the cluster, and nobody waits in vain.
 
-`make soak-live` goes on for twenty minutes; `APPORTION_SOAK_S` says otherwise.
+`make soak-live` goes on for twenty minutes; `APPORTION_SOAK_S` says otherwise, and
+`APPORTION_SOAK_SEED` begins another series.
 """
 
 import json
@@ -14,17 +15,23 @@ import pytest
 
 from cluster.between import Proxy
 from cluster.client import Client
+from cluster.in_vain import InVain
 from cluster.judge import Judge
 from cluster.looking import nodes_of
-from cluster.objects import node
 from cluster.plane import ControlPlane
 from cluster.scheduler import Schedulers
-from cluster.turmoil import QUEUES, Turmoil
+from cluster.turmoil import Turmoil
 from cluster.waiting import until
 
 GRACE_S = 5
 """A broken gang is given up after so long; tests do not wait for the usual minute."""
 PATIENCE_S = GRACE_S + 25.0
+WAIT_S = 60.0
+"""So long may a group wait that could start; faults take up part of it."""
+LOOK_S = 3.0
+"""So often it is asked who could start."""
+TROUBLE_S = 4.0
+"""So long after one fault comes the next."""
 QUIET_S = 60.0
 """When nothing comes any more, all that is possible has been done by then."""
 
@@ -46,33 +53,39 @@ def test_nothing_is_wrong_during_a_turmoil_and_everything_done_after_it(
     tmp_path: Path,
     seconds: int,
 ) -> None:
-    client.create_all(node(f"n{i}", 8) for i in range(8))
     settings = tmp_path / "settings.yaml"
     settings.write_text(
         f"apiVersion: apportion.dev/v1alpha1\nkind: Configuration\ngrace: {GRACE_S}s\n"
     )
-    turmoil = Turmoil(
-        plane, client, proxy, schedulers, ("--config", str(settings), "--budget", "1s"), seed=7
-    )
-    judge = Judge(client, QUEUES, PATIENCE_S)
+    words = ("--config", str(settings), "--budget", "1s")
+    seed = int(os.environ.get("APPORTION_SOAK_SEED", "7"))
+    turmoil = Turmoil(plane, client, proxy, schedulers, words, tmp_path / "clock", seed)
+    judge, in_vain = Judge(client, PATIENCE_S), InVain(client, settings, WAIT_S)
     turmoil.prepare()
 
-    end = time.monotonic() + seconds
+    begun = asked = troubled = time.monotonic()
     turns = 0
-    while time.monotonic() < end and not judge.found:
+    while time.monotonic() < begun + seconds and not judge.found:
         turns += 1
         turmoil.work()
-        if turns % 15 == 0:
-            turmoil.trouble()
-        judge.look()
+        if time.monotonic() > troubled + TROUBLE_S:
+            what = turmoil.trouble()
+            troubled = time.monotonic()
+            print(f"{troubled - begun:.0f} s: {what}", flush=True)
+        turmoil.tried(judge.look)
+        if time.monotonic() > asked + LOOK_S:
+            asked = time.monotonic()
+            turmoil.tried(lambda: judge.note(in_vain.look()))
+    print(f"{turns} turns, {judge.looks} looks, {turmoil.done}")
+    print(f"who could start has waited {in_vain.longest_s:.1f} s at most; found: {judge.found}")
+    assert judge.found == []
     turmoil.calm()
     until(lambda: possible(plane, settings) == [], "all is done", QUIET_S)
     judge.look()
 
-    print(f"{turns} turns, {judge.looks} looks, {turmoil.done}")
     assert judge.found == []
     assert nodes_of(client)
-    assert all(s.exit_code in (None, -9) for s in schedulers.started)
+    assert all(s.exit_code in (None, -9, 0) for s in schedulers.started)
 
 
 def possible(plane: ControlPlane, settings: Path) -> list[str]:
