@@ -36,6 +36,7 @@ from ...solver.entry import plan
 from ...solver.process import SolverProcess
 from .difference import GroupState, states_of
 from .obstacles import wanted_of
+from .promising import most_promising
 
 MOST_PLANS = 60
 """So many plans are made for one group; what is not tried by then is not told."""
@@ -127,6 +128,32 @@ def changes_for(outcome: Outcome, trial: Trial, *, is_held: bool = False) -> lis
     for make in kinds:
         out += make()
     return out
+
+
+def first_change(
+    outcome: Outcome, trial: Trial, kinds: Sequence[str], *, is_held: bool = False
+) -> Change | None:
+    """Return a change that starts the group, of the first kind that does."""
+    asked = _Asked(outcome, outcome.scene.roster[trial.key], trial)
+    by_kind: dict[str, Callable[[], Iterator[Change]]] = {
+        "queue": asked.queues, "members": asked.members, "level": asked.levels,
+        "toleration": asked.tolerations, "selector": asked.selectors, "cordon": asked.cordons,
+        "nodes": asked.nodes, "victims": asked.victims, "priority": asked.priority,
+        "due": asked.dues,
+    }  # fmt: skip
+    may = [k for k in kinds if not is_held or k in ("queue", "members")]
+    for kind in may:
+        found = by_kind[kind]()
+        change = (
+            min(found, key=_nodes_added, default=None) if kind == "nodes" else next(found, None)
+        )
+        if change is not None:
+            return change
+    return None
+
+
+def _nodes_added(change: Change) -> int:
+    return sum(e.count for e in change.edits if isinstance(e, AddNodes))
 
 
 class _Asked:
@@ -290,7 +317,7 @@ class _Asked:
     def _models(self) -> Iterator[Node]:
         """Yield a node of each model that would take some pod of the group, were it empty."""
         seen: set[object] = set()
-        for n in self._scene.nodes:
+        for n in most_promising(self._outcome, self._m, self._wanted):
             labels = tuple(sorted(of for of in n.labels.items() if of[0] != HOSTNAME))
             kind = (n.allocatable, n.taints, labels, n.devices)
             if kind in seen:

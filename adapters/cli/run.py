@@ -92,6 +92,16 @@ def run(
         int,
         typer.Option("--record-cycles", metavar="N", min=1, max=100_000, help="How many of them."),
     ] = 100,
+    advise: Annotated[
+        int,
+        typer.Option(
+            "--advise",
+            metavar="N",
+            min=0,
+            max=100,
+            help="Held groups of which it is tried at once what would start them; 0: none.",
+        ),
+    ] = 3,
     log_format: Annotated[
         str, typer.Option("--log-format", metavar="text|json", help="One line for each event.")
     ] = "text",
@@ -136,6 +146,7 @@ def run(
         _address(listen) if listen is not None else None,
         Reservations(reservation_image or "", reservation_namespace),
         Recorder(record, record_cycles) if record is not None else None,
+        advise,
     )
     run_until_signalled(lambda stop: serve(options, settings, stop))
     return 0

@@ -1,8 +1,9 @@
 """Kubernetes events, one for a group and reason: why it waits, where it started, why it left.
 
 An event is about the PodGroup where there is one, else about the first of the pods. Each is told
-once until the reason changes; a bucket bounds how many are sent. What finds no room in it is told
-by a later cycle, as long as it is still so.
+once until the reason changes, and once more when it is known what would start the group; a bucket
+bounds how many are sent. What finds no room in it is told by a later cycle, as long as it is still
+so.
 """
 
 from collections import Counter, defaultdict
@@ -128,8 +129,8 @@ class Teller:
     bucket: TokenBucket
     suppressed: int = 0
     """Events that had to be put off, or were never told."""
-    _waiting: dict[GroupKey, object] = field(default_factory=dict)
-    """By group, the key of the verdict that was told last."""
+    _waiting: dict[GroupKey, tuple[object, bool]] = field(default_factory=dict)
+    """By group, the key of the verdict that was told last, and whether with what would start it."""
     _count: int = 0
 
     def told(
@@ -147,11 +148,14 @@ class Teller:
         out: list[Write] = []
         for event in happened:
             self._tell(event, snapshot, groups, now_s, out)
-        waiting: dict[GroupKey, object] = {}
+        waiting: dict[GroupKey, tuple[object, bool]] = {}
         for event in waiting_events(verdicts):
-            key, before = verdicts[event.group].key, self._waiting.get(event.group)
-            if key == before or self._tell(event, snapshot, groups, now_s, out):
-                waiting[event.group] = key
+            verdict, before = verdicts[event.group], self._waiting.get(event.group)
+            wanted = (verdict.key, bool(verdict.advice))
+            if before is not None and before in (wanted, (verdict.key, True)):
+                waiting[event.group] = before
+            elif self._tell(event, snapshot, groups, now_s, out):
+                waiting[event.group] = wanted
             elif before is not None:
                 waiting[event.group] = before
         self._waiting = waiting

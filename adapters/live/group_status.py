@@ -6,10 +6,10 @@ is in the queue already. Nothing is written that is there.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...models import Group, Plan, Pod, PodState, QueueName, QueueState, Snapshot
+from ...models import Group, GroupKey, Plan, Pod, PodState, QueueName, QueueState, Snapshot
 from ...models.queue import ROOT
 from ..kubernetes.body_group import GroupStatusBody
 from ..kubernetes.meta import Thing
@@ -24,14 +24,17 @@ REFRESH_S = 60
 
 
 def group_statuses(
-    things: Iterable[Thing], snapshot: Snapshot, plan: Plan
+    things: Iterable[Thing],
+    snapshot: Snapshot,
+    plan: Plan,
+    verdicts: Mapping[GroupKey, Verdict] | None = None,
 ) -> dict[str, GroupStatus]:
     """Return the statuses by ``namespace/name`` that our PodGroups should have.
 
     ``things`` are Volcano's PodGroups as read; those of other schedulers are left out, and those
-    that run whole and say so.
+    that run whole and say so. ``verdicts`` are those of the plan, where they were made before.
     """
-    verdicts = verdicts_of(plan, snapshot)
+    verdicts = verdicts_of(plan, snapshot) if verdicts is None else verdicts
     admitted = {a.group for a in plan.admissions}
     starting = {b.group for b in plan.binds}
     pods = snapshot.pods_by_group

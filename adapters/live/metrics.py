@@ -21,6 +21,7 @@ from prometheus_client import (
 )
 from prometheus_client.registry import Collector
 
+from .advice import RESULTS as ADVICE
 from .gauges import LastCycle
 from .report import PHASES, CycleReport
 from .write import RESULTS
@@ -94,6 +95,10 @@ class Metrics:
             "Requests for statuses, conditions and events, by what came of them.",
             ("kind", "result"), registry=r,
         )  # fmt: skip
+        self._advice = Counter(
+            "apportion_advice", "Held groups, by whether a change was found that would start them.",
+            ("result",), registry=r,
+        )  # fmt: skip
         self._unread = Gauge(
             "apportion_kinds_unread", "Kinds that cannot be listed or watched now.", registry=r
         )
@@ -111,6 +116,8 @@ class Metrics:
         self._volcano()
         for phase in PHASES:
             self._phase.labels(phase)
+        for result in ADVICE:
+            self._advice.labels(result)
         for kind in ("Event", "Pod", "PodGroup", "Queue"):
             for result in RESULTS:
                 self._told.labels(kind, result)
@@ -194,6 +201,10 @@ class Metrics:
     def told(self, kind: str, result: str) -> None:
         """Count a request that tells people something: about which kind, and what came of it."""
         self._told.labels(kind, result).inc()
+
+    def advised(self, result: str) -> None:
+        """Count a held group of which it was tried what would start it; one of ``ADVICE``."""
+        self._advice.labels(result).inc()
 
     def unread(self, kinds: int) -> None:
         """Say how many kinds cannot be listed or watched now."""

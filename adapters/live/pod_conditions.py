@@ -1,7 +1,8 @@
 """Condition PodScheduled of pods that wait: written when the reason changes, not each cycle.
 
 The words of a message change from cycle to cycle: as long as the same rules speak against the pod,
-it is written again after a while only. Pods with scheduling gates have this condition from the API
+it is written again after a while only; a change that would start it is added at once, the first
+time that one is known. Pods with scheduling gates have this condition from the API
 server already.
 """
 
@@ -25,6 +26,8 @@ class _Told:
     key: tuple[str, tuple[tuple[str, str], ...]]
     message: str
     at_s: int
+    advised: bool
+    """Whether it was ever told, for this key, what would start it."""
 
 
 @dataclass(slots=True)
@@ -54,13 +57,15 @@ class PodConditions:
             key = v.key
             for pod_key in v.pods:
                 pod = snapshot.pods_by_key[pod_key]
-                wanted = _Told(pod.uid, key, v.message, now_s)
                 told = self._told.get(pod_key)
-                if told is not None and told.uid == pod.uid and _is_enough(told, wanted):
+                same = told is not None and told.uid == pod.uid and told.key == key
+                was = same and told is not None and told.advised
+                wanted = _Told(pod.uid, key, v.message, now_s, was or bool(v.advice))
+                if same and told is not None and _is_enough(told, wanted):
                     waiting[pod_key] = told
                     continue
                 reason = reason_of(pod_key)
-                if told is None and reason == v.reason:
+                if told is None and reason == v.reason and not v.advice:
                     waiting[pod_key] = wanted
                 elif len(out) < MOST:
                     waiting[pod_key] = wanted
@@ -78,7 +83,7 @@ class PodConditions:
 
 def _is_enough(told: _Told, wanted: _Told) -> bool:
     """Say whether what was told is near enough to what is so."""
-    if told.key != wanted.key:
+    if wanted.advised and not told.advised:
         return False
     return told.message == wanted.message or wanted.at_s - told.at_s < REFRESH_S
 

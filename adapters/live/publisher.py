@@ -7,7 +7,7 @@ happened in the others is told all the same.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -24,7 +24,7 @@ from .loop import Cycle
 from .pod_conditions import MOST, PodConditions
 from .queue_status import default_queue, queue_statuses, queue_writes
 from .token_bucket import TokenBucket
-from .verdicts import verdicts_of
+from .verdicts import Verdict, verdicts_of
 from .write import LOST, REFUSED, WRITTEN, Write
 
 GROUP = ("scheduling.volcano.sh", "PodGroup")
@@ -57,6 +57,16 @@ class World(Protocol):
     def entries(self, kind: Kind) -> Iterable[Read]: ...
 
     def entry(self, kind: Kind, namespace: str, name: str) -> Read | None: ...
+
+
+class Adviser(Protocol):
+    """Whoever knows what would start groups that wait."""
+
+    def over(
+        self, cycle: Cycle, verdicts: Mapping[GroupKey, Verdict]
+    ) -> Mapping[GroupKey, Verdict]:
+        """Take a cycle, and return its verdicts with what is known."""
+        ...
 
 
 @dataclass(slots=True)
@@ -125,7 +135,13 @@ class Publisher:
         self._happened: list[Event] = []
         self._late: dict[PodKey, Bind] = {}
         """Binds that wait for volumes and the like."""
+        self.adviser: Adviser | None = None
+        """Who knows what would start groups; None: nobody does."""
         self._last: Cycle | None = None
+        self._told: Cycle | None = None
+        """The cycle that was told of last."""
+        self._advised = False
+        """Whether more is known of it since."""
         self._news = asyncio.Event()
         self._gate = asyncio.Semaphore(AT_ONCE)
         self._again = False
@@ -143,6 +159,11 @@ class Publisher:
         self._happened += unready_events(cycle.unready)
         del self._happened[:-MOST_EVENTS]
         self._last = cycle
+        self._news.set()
+
+    def tell_again(self) -> None:
+        """Tell who waits in the last cycle what has become known since."""
+        self._advised = True
         self._news.set()
 
     def _late_binds(self) -> list[Bind]:
@@ -167,12 +188,15 @@ class Publisher:
     async def once(self) -> None:
         """Tell of the last cycle, if there is one that was not told of."""
         cycle, self._last = self._last, None
+        again, self._advised = cycle is None and self._advised, False
+        cycle = self._told if again else cycle
         if cycle is None or not self._may_write():
             return
-        work = self._work(cycle)
+        self._told = cycle
+        work = self._work(cycle, again)
         self._again = False
         await self._all(work.statuses)
-        arrived = await asyncio.gather(*(self._send(w) for _, w in work.conditions))
+        arrived = await asyncio.gather(*(self._send_to(p, w) for p, w in work.conditions))
         for (pod, _), there in zip(work.conditions, arrived, strict=True):
             if not there:
                 self._conditions.forget(pod)
@@ -183,11 +207,26 @@ class Publisher:
             self._last = cycle  # the rest of its words
             self._news.set()
 
-    def _work(self, cycle: Cycle) -> _Work:
+    def _work(self, cycle: Cycle, again: bool) -> _Work:
+        """Return what to send; of a cycle that was told of before no statuses, which are older."""
         snapshot, plan = cycle.snapshot, cycle.plan
-        verdicts = verdicts_of(plan, snapshot)
+        verdicts: Mapping[GroupKey, Verdict] = verdicts_of(plan, snapshot)
+        if self.adviser is not None:
+            verdicts = self.adviser.over(cycle, verdicts)
         groups = [e.thing for e in self._world.entries(GROUP)]
-        statuses = group_statuses(groups, snapshot, plan)
+        writes = [] if again else self._statuses(cycle, groups, verdicts)
+        conditions = self._conditions.due(verdicts.values(), snapshot, self._reason_of)
+        happened, self._happened = self._happened, []
+        ours = snapshot.groups_by_key
+        by_key = {t.key: t for t in groups if GroupKey(t.key) in ours}
+        events = self.teller.told(verdicts, happened, snapshot, by_key, self._means.wall_s())
+        return _Work(writes, conditions, events)
+
+    def _statuses(
+        self, cycle: Cycle, groups: Sequence[Thing], verdicts: Mapping[GroupKey, Verdict]
+    ) -> list[Write]:
+        """Return what makes the statuses of groups and queues so, as far as they are not."""
+        statuses = group_statuses(groups, cycle.snapshot, cycle.plan, verdicts)
         writes: list[Write] = []
         if (at := self._resources.get(GROUP)) is not None:
             writes += status_writes(groups, statuses, at)
@@ -195,13 +234,9 @@ class Publisher:
             queues = [e.thing for e in self._world.entries(QUEUE)]
             missing = default_queue({name for _, name in self._world.names(QUEUE)}, at)
             writes += [] if missing is None else [missing]
-            writes += queue_writes(queues, queue_statuses(queues, groups, statuses, plan), at)
-        conditions = self._conditions.due(verdicts.values(), snapshot, self._reason_of)
-        happened, self._happened = self._happened, []
-        ours = snapshot.groups_by_key
-        by_key = {t.key: t for t in groups if GroupKey(t.key) in ours}
-        events = self.teller.told(verdicts, happened, snapshot, by_key, self._means.wall_s())
-        return _Work(writes, conditions, events)
+            told = queue_statuses(queues, groups, statuses, cycle.plan)
+            writes += queue_writes(queues, told, at)
+        return writes
 
     def _body(self, key: PodKey) -> PodBody | None:
         """Return the pod as it was read."""
@@ -216,6 +251,13 @@ class Publisher:
             if c.type == "PodScheduled" and c.status == "False":
                 return c.reason or ""
         return None
+
+    async def _send_to(self, pod: PodKey, one: Write) -> bool:
+        """Send a pod why it waits, unless it has got a node meanwhile."""
+        body = self._body(pod)
+        if body is not None and body.spec is not None and body.spec.node_name:
+            return True
+        return await self._send(one)
 
     async def _all(self, writes: Iterable[Write]) -> None:
         await asyncio.gather(*(self._send(w) for w in writes))

@@ -14,6 +14,7 @@ from typing import Any
 from ..kubernetes.options import ReadOptions
 from ..recording import Recorder
 from .access import Access, opened
+from .adviser import Adviser
 from .feed import Feed
 from .lease import Lease, LeaseName
 from .logs import event
@@ -51,6 +52,8 @@ class Options:
     reservations: ReservationOptions = field(default_factory=ReservationOptions)
     recorder: Recorder | None = None
     """Where cycles are kept; None: nowhere."""
+    advise: int = 3
+    """Held groups of which it is tried at once what would start them; 0: of none."""
 
 
 async def serve(options: Options, settings: SettingsFile, stop: asyncio.Event) -> None:
@@ -96,6 +99,10 @@ class Service:
                 identity(), self.leads, sent=self.metrics.told,
             )
         )  # fmt: skip
+        self.adviser: Adviser | None = None
+        if self.publisher is not None and options.advise:
+            self.adviser = Adviser(options.advise, self.publisher.tell_again, self.metrics.advised)
+            self.publisher.adviser = self.adviser
         self.recording = None if options.recorder is None else Recording(options.recorder)
         self.web = None
         if options.listen is not None:
@@ -135,6 +142,8 @@ class Service:
         background.append(self._task(self.sweeper.run(), stop))
         if self.publisher is not None:
             background.append(self._task(self.publisher.run(), stop))
+        if self.adviser is not None:
+            background.append(self._task(self.adviser.run(), stop))
         try:
             if self.web is not None:
                 await self.web.start()

@@ -7,7 +7,7 @@ so; everything else has a word of its own.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...models import GroupKey, Plan, PodKey, PodState, Reason, Snapshot
 
@@ -50,6 +50,8 @@ class Verdict:
     """Pending pods that it is said of; those with scheduling gates say it themselves."""
     causes: tuple[tuple[str, str], ...] = ()
     """Rules that speak against it, and about what."""
+    advice: str = ""
+    """What would start it, as the message says at its end; "" where that is not known."""
 
     @property
     def key(self) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -73,6 +75,13 @@ def verdicts_of(plan: Plan, snapshot: Snapshot) -> dict[GroupKey, Verdict]:
             held.group, word_of(held.reasons), message_of(held.reasons), pods, causes
         )
     return out
+
+
+def advised(verdict: Verdict, says: str) -> Verdict:
+    """Return the verdict with a change that starts the group at the end of its message."""
+    said = cut(f"; would start {says}", MOST_BYTES // 2)
+    message = cut(verdict.message, MOST_BYTES - len(said.encode())) + said
+    return replace(verdict, message=message, advice=says)
 
 
 def _promised(plan: Plan) -> Mapping[GroupKey, Counter[str]]:

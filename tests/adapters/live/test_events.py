@@ -16,7 +16,7 @@ from apportion.adapters.live.events import (
     evicted_events,
 )
 from apportion.adapters.live.token_bucket import TokenBucket
-from apportion.adapters.live.verdicts import Verdict
+from apportion.adapters.live.verdicts import Verdict, advised
 from apportion.models import Bind, Eviction, GroupKey, NodeName, PodKey, Snapshot
 from kubernetes_objects import NOON_S, in_group, pod, pod_group, snapshot
 
@@ -104,6 +104,19 @@ def test_a_group_that_waits_is_told_of_once_for_a_reason() -> None:
     back = told(by, waiting("QueueLimit"))
 
     assert [len(x) for x in (first, again, other, gone, back)] == [1, 0, 1, 0, 1]
+
+
+def test_once_more_when_it_is_known_what_would_start_the_group() -> None:
+    by, known = teller(), {g: advised(v, "with more") for g, v in waiting().items()}
+    told(by, waiting())
+
+    first = told(by, known)
+    other = told(by, {g: advised(v, "with less") for g, v in waiting().items()})
+    gone = told(by, waiting())
+    back = told(by, known)
+
+    assert [e["note"] for e in first] == ["no room; would start with more"]
+    assert (other, gone, back) == ([], [], [])
 
 
 def test_an_event_is_about_the_pod_group_else_about_the_pod() -> None:

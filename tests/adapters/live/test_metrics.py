@@ -193,6 +193,7 @@ def test_events_between_cycles_are_counted() -> None:
     metrics.unread(2)
     metrics.watch_restarted("pods", 2)
     metrics.told("Event", "refused")
+    metrics.advised("found")
     metrics.gang_released()
     metrics.pod_bound(1.5)
     metrics.group_whole(3.0)
@@ -205,6 +206,8 @@ def test_events_between_cycles_are_counted() -> None:
     told = "apportion_told_requests_total"
     assert value(seen, told, kind="Event", result="refused") == 1
     assert value(seen, told, kind="Event", result="written") == 0
+    assert value(seen, "apportion_advice_total", result="found") == 1
+    assert value(seen, "apportion_advice_total", result="late") == 0
     assert value(seen, "apportion_gangs_released_total") == 1
     assert value(seen, "apportion_bind_wait_seconds_sum") == 1.5
     bound = {"stage": "Bound"}

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from apportion.adapters.live.pod_conditions import MOST, REFRESH_S, PodConditions
-from apportion.adapters.live.verdicts import Verdict
+from apportion.adapters.live.verdicts import Verdict, advised
 from apportion.adapters.live.write import Write
 from apportion.models import GroupKey, PodKey, Snapshot
 from kubernetes_objects import NOON, NOON_S, pod, snapshot
@@ -21,6 +21,10 @@ def world(n: int = 1, uid: str = "u", at_s: int = NOON_S) -> Snapshot:
 
 def waits(message: str = "no room", reason: str = "Unschedulable", causes: Any = FULL) -> Verdict:
     return Verdict(GroupKey("default/g"), reason, message, (PodKey("default/p0"),), causes)
+
+
+def knows(verdict: Verdict) -> Verdict:
+    return advised(verdict, "with more")
 
 
 def nothing(pod: PodKey) -> str | None:
@@ -70,6 +74,26 @@ def test_a_new_message_alone_waits() -> None:
     late = due(conditions, waits("2 of 4"), world(at_s=NOON_S + REFRESH_S))
 
     assert (soon, len(late)) == ([], 1)
+
+
+def test_what_would_start_it_is_added_at_once_but_only_the_first_time() -> None:
+    conditions = PodConditions()
+    due(conditions, waits(), world())
+
+    known = due(conditions, knows(waits()), world(at_s=NOON_S + 1))
+    gone = due(conditions, waits(), world(at_s=NOON_S + 2))
+    again = due(conditions, knows(waits("2 of 4")), world(at_s=NOON_S + 3))
+    late = due(conditions, waits(), world(at_s=NOON_S + 1 + REFRESH_S))
+
+    (condition,) = known[0].body["status"]["conditions"]
+    assert condition["message"] == "no room; would start with more"
+    assert (gone, again, len(late)) == ([], [], 1)
+
+
+def test_whoever_starts_anew_tells_what_would_start_it() -> None:
+    found = PodConditions().due([knows(waits())], world(), lambda pod: "Unschedulable")
+
+    assert len(found) == 1
 
 
 def test_the_time_of_a_condition_that_is_there_stays() -> None:

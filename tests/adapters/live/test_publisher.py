@@ -16,6 +16,7 @@ from apportion.adapters.live.mirror import Mirror
 from apportion.adapters.live.pod_conditions import MOST
 from apportion.adapters.live.publisher import GROUP, QUEUE, Means, Publisher
 from apportion.adapters.live.unready import Unready
+from apportion.adapters.live.verdicts import Verdict, advised
 from apportion.models import GroupKey, Plan, PodKey
 from fakes.requests import FakeRequests
 from kubernetes_objects import NOON, NOON_S, Data, in_group, node, pod, pod_group, queue
@@ -87,6 +88,54 @@ class Bench:
 LARGE = {"cpu": "99"}
 WAITS = pod("a", LARGE, annotations=in_group("g"), meta={"uid": "u", "creationTimestamp": NOON})
 EVENTS = "POST /apis/events.k8s.io/v1/namespaces/default/events"
+
+
+class Knows:
+    """An adviser that may come to know what would start everybody."""
+
+    says = ""
+
+    def over(
+        self, cycle: Cycle, verdicts: Mapping[GroupKey, Verdict]
+    ) -> Mapping[GroupKey, Verdict]:
+        return {g: advised(v, self.says) if self.says else v for g, v in verdicts.items()}
+
+
+def messages(bench: Bench) -> list[str]:
+    """Return what pods were told."""
+    return [
+        r.body["status"]["conditions"][0]["message"] for r in bench.api.sent if "/pods/" in r.path
+    ]
+
+
+def test_what_has_become_known_is_told_without_another_cycle() -> None:
+    bench = Bench(node("n"), queue("default"), pod_group("g", minMember=1), WAITS)
+    bench.publisher.adviser = knows = Knows()
+    bench.cycle()
+    before = len(bench.sent)
+
+    knows.says = "with 1 more node"
+    bench.publisher.tell_again()
+    bench.again()
+    bench.again()
+
+    assert bench.sent[before:] == ["PATCH /api/v1/namespaces/default/pods/a/status", EVENTS]
+    plain, known = messages(bench)
+    assert known == f"{plain}; would start with 1 more node"
+
+
+def test_who_has_got_a_node_meanwhile_is_not_told_why_it_waits() -> None:
+    bench = Bench(node("n"), pod("a", LARGE), served={})
+    bench.publisher.adviser = knows = Knows()
+    bench.cycle()
+    before = len(bench.sent)
+
+    bench.mirror.put(("", "Pod"), json.dumps(pod("a", LARGE, nodeName="n")).encode())
+    knows.says = "with 1 more node"
+    bench.publisher.tell_again()
+    bench.again()
+
+    assert bench.sent[before:] == [EVENTS]
 
 
 def test_statuses_come_first_then_conditions_then_events() -> None:
