@@ -22,6 +22,7 @@ from . import (
     plan,
     replay,
     rules,
+    schema,
     snapshot,
     status,
     ui,
@@ -81,6 +82,7 @@ def app() -> typer.Typer:
     made.command(epilog=status.EXAMPLES)(status.status)
     made.command(epilog=replay.EXAMPLES)(replay.replay)
     made.command(epilog=snapshot.EXAMPLES)(snapshot.snapshot)
+    made.command(epilog=schema.EXAMPLES)(schema.schema)
     made.command(epilog=unmask.EXAMPLES)(unmask.unmask)
     made.command(epilog=crds.EXAMPLES)(crds.crds)
     made.command(epilog=version.EXAMPLES)(version.version)

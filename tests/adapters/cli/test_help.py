@@ -22,6 +22,7 @@ from apportion.adapters.cli import (
     plan,
     rules,
     run,
+    schema,
     ui,
     version,
     whatif,
@@ -32,7 +33,7 @@ KUBECTL = "examples/kubectl-dump/dump.yaml"
 
 
 def examples() -> list[str]:
-    pages = (plan, check, explain, whatif, ui, capacity, drain, rules, run, crds, version)
+    pages = (plan, check, explain, whatif, ui, capacity, drain, rules, run, schema, crds, version)
     texts = (app.TOUR, *(page.EXAMPLES for page in pages))
     lines = [line.strip() for text in texts for line in text.splitlines()]
     return [ln for ln in lines if ln.startswith(("apportion ", "kubectl "))]
@@ -76,7 +77,7 @@ def test_help_is_the_tour(cli: Any, args: tuple[str, ...]) -> None:
     "command",
     [
         "plan", "check", "explain", "whatif", "ui", "capacity", "drain", "rules", "run",
-        "status", "replay", "snapshot", "unmask", "crds", "version",
+        "status", "replay", "snapshot", "unmask", "schema", "crds", "version",
     ],
 )  # fmt: skip
 def test_every_command_has_examples(cli: Any, command: str) -> None:

@@ -1,0 +1,1 @@
+"""JSON Schemas of the documents, made from the values that they are read into and written from."""
