@@ -62,7 +62,7 @@ class Bonds:
         self._nowhere = Layer("", np.full(len(index), -1, dtype=np.int64), ())
         self._of: dict[GroupKey, tuple[Bond, ...]] = {}
         for g in snapshot.groups:
-            if bonds := self._bonds(g):
+            if (g.topology is not None or g.subgroups) and (bonds := self._bonds(g)):
                 self._of[g.key] = bonds
 
     def __bool__(self) -> bool:

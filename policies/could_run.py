@@ -21,13 +21,10 @@ def usable_pods(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:
     field = emptied(scene)
     labels = labels_of if repels(scene) else None
     memo: dict[object, tuple[int, ...]] = {}
-    out: dict[GroupKey, tuple[Pod, ...]] = {}
+    out: dict[GroupKey, tuple[Pod, ...]] = dict.fromkeys(scene.roster.keys(), ())
     company = _Company(scene)
     alike = Alike(scene, field)
-    for m in scene.roster.values():
-        out[m.key] = ()
-        if not m.pending:
-            continue
+    for m in scene.roster.waiting:
         field.met = company.met(m)
         if m.running:
             with_own = with_running(scene, field, m)

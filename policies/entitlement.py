@@ -3,12 +3,12 @@
 Section 2 of docs/design/order.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 
 from ..models import UNLIMITED, QueueName
 from ..models.queue import ROOT
-from .items import Item
+from .ledger import Matrix
 from .limits import Limits
 from .scene import Scene
 from .waterfill import water_fill
@@ -17,17 +17,17 @@ Fractions = Mapping[int, Fraction]
 
 
 def demand_of(
-    scene: Scene, limits: Limits, columns: frozenset[int], items: Mapping[QueueName, Sequence[Item]]
+    scene: Scene, limits: Limits, columns: frozenset[int], own: Mapping[QueueName, Matrix]
 ) -> dict[QueueName, dict[int, Fraction]]:
+    """Return what the queues ask for; ``own`` is what runs or could run of each one's own work."""
     out: dict[QueueName, dict[int, Fraction]] = {}
     for q in reversed(scene.tree.downwards):
         total = {r: Fraction(0) for r in columns}
         for child in scene.tree.children.get(q, ()):
             for r in columns:
                 total[r] += out[child][r]
-        row = scene.rows(p for item in items.get(q, ()) for p in item.pods)
         for r in columns:
-            total[r] += int(row[r])
+            total[r] += int(own[q][r])
         for r in columns:
             most = limits.limit[q][r]
             top = limits.root[r] if most is None else min(limits.root[r], most)

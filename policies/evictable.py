@@ -27,8 +27,8 @@ def movable_groups(scene: Scene) -> Collection[GroupKey | None]:
 
 
 def _movable(scene: Scene) -> frozenset[GroupKey | None]:
-    tree = scene.tree
-    return frozenset(g.key for g in scene.snapshot.groups if g.preemptable and g.queue in tree)
+    queues = scene.tree.queues
+    return frozenset([g.key for g in scene.snapshot.groups if g.preemptable and g.queue in queues])
 
 
 def evictable_flags(scene: Scene) -> Flags:
@@ -37,20 +37,22 @@ def evictable_flags(scene: Scene) -> Flags:
 
 
 def _flags(scene: Scene) -> Flags:
-    groups, now = movable_groups(scene), scene.snapshot.taken_at_s
-    pods = scene.snapshot.pods
-    out = scene.columns.running & scene.columns.ours
-    for k in np.flatnonzero(out).tolist():
-        p = pods[k]
-        cooling = p.protected_until_s is not None and p.protected_until_s > now
-        out[k] = p.group in groups and p.preemptable and not p.critical and not cooling
+    queues, now, pods = scene.tree.queues, scene.snapshot.taken_at_s, scene.snapshot.pods
+    movable = scene.by_group([g.preemptable and g.queue in queues for g in scene.snapshot.groups])
+    out = scene.columns.running & movable
+    found = np.flatnonzero(out)
+    out[found] = [
+        p.preemptable
+        and not p.critical
+        and (p.protected_until_s is None or p.protected_until_s <= now)
+        for p in [pods[k] for k in found.tolist()]
+    ]
     return out
 
 
 def flags_of(scene: Scene, are: Callable[[Members], bool]) -> Flags:
     """Say of each pod of the snapshot whether its group is so; foreign pods are not."""
-    found = {m.key for m in scene.roster.values() if are(m)}
-    return np.array([p.group in found for p in scene.snapshot.pods], dtype=np.bool_)
+    return scene.by_group([are(m) for m in scene.roster.values()])
 
 
 def grace_is_over(members: Members, taken_at_s: int, grace_s: int) -> bool:

@@ -144,7 +144,7 @@ class ByPriority:
         return self.measure_of(outcome, victims_of(outcome))
 
     def measure_of(self, outcome: Outcome, victims: Victims) -> int:
-        weights = priority_weights(outcome.scene)
+        weights = priority_weights(outcome.scene) if victims else {}
         return sum(
             weights[victim_priority(outcome.scene.roster[g])] * len(ps) for g, ps in victims.items()
         )

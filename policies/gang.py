@@ -63,7 +63,7 @@ class Gang:
             for p in new:
                 if p.state != "pending":
                     yield Violation(self.name, f"pod {p.key}", f"is {p.state}, not pending")
-        for m in outcome.scene.roster.values():
+        for m in outcome.scene.roster.broken:
             stays = m.key not in outcome.started and outcome.kept(m.key)
             if given_up(outcome.scene, m) and stays:
                 yield Violation(

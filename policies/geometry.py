@@ -42,7 +42,7 @@ def new_geometries(outcome: Outcome) -> Iterable[NewGeometry]:
     scene = outcome.scene
     if not any(getattr(r, "new_geometry", False) for r in scene.rules):
         return
-    waiting = [m for m in scene.roster.values() if m.pending and _lacks(outcome, m)]
+    waiting = [m for m in scene.roster.waiting if _lacks(outcome, m)]
     if not waiting:
         return
     idle = list(_idle_nodes(outcome))

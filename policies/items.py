@@ -4,10 +4,9 @@ A minimum or one elastic member is wholly in or wholly out (docs/design/order.md
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
-from weakref import WeakKeyDictionary
 
 from ..models import Group, GroupKey, Pod, PodKey, QueueName
 from .limits import limits_of
@@ -28,6 +27,19 @@ class Item:
     broken: bool
     position: int = 0
     """Rank among the group's elastic members."""
+    leaf: tuple[object, ...] = field(init=False, repr=False, compare=False)
+    """Its place in the leaf order where turns do not count."""
+
+    def __post_init__(self) -> None:
+        g = self.group
+        object.__setattr__(
+            self,
+            "leaf",
+            (
+                not self.broken, -g.priority, self.new, self.kind == "elastic", 0,
+                g.created_s, g.key, self.position,
+            ),
+        )  # fmt: skip
 
     @property
     def id(self) -> tuple[GroupKey, Kind, int]:
@@ -36,7 +48,7 @@ class Item:
 
 def nominated_pods(scene: Scene) -> frozenset[PodKey]:
     """Return the pods that the cycle before promised a place: their items rank as if running."""
-    return frozenset(k for k, _ in scene.snapshot.nominations)
+    return scene.once("nominated", lambda s: frozenset(k for k, _ in s.snapshot.nominations))
 
 
 AS_IT_IS = -1
@@ -76,28 +88,21 @@ def items_of(scene: Scene, m: Members, pending: Sequence[Pod]) -> list[Item]:
 
 def resting_items(scene: Scene, m: Members) -> Sequence[Item]:
     """Return the group's items as it runs now; made once."""
-    known = _RESTING.setdefault(scene, {})
-    if m.key not in known:
-        known[m.key] = items_of(scene, m, ())
-    return known[m.key]
-
-
-_RESTING: "WeakKeyDictionary[Scene, dict[GroupKey, list[Item]]]" = WeakKeyDictionary()
+    promised = scene.snapshot.nominations
+    if promised and not nominated_pods(scene).isdisjoint(p.key for p in m.running):
+        return items_of(scene, m, ())
+    known: Sequence[Item] | None = m.memo.get("resting")
+    if known is None:
+        known = m.memo["resting"] = items_of(scene, m, ())
+    return known
 
 
 def leaf_key(item: Item, turn: int = 0) -> tuple[object, ...]:
     """The leaf order; ``turn`` is the place in progressive filling over namespaces or users."""
-    g = item.group
-    return (
-        not item.broken,
-        -g.priority,
-        item.new,
-        item.kind == "elastic",
-        turn if item.new else 0,
-        g.created_s,
-        g.key,
-        item.position,
-    )
+    if not turn or not item.new:
+        return item.leaf
+    first, last = item.leaf[:4], item.leaf[5:]
+    return (*first, turn, *last)
 
 
 def party_of(scene: Scene, group: Group) -> str | None:

@@ -8,6 +8,8 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import combinations
 from math import comb
+from operator import is_
+from typing import Any
 
 from ..models import Group, GroupKey, Pod, PodKey, PodSpec, PodState, Snapshot
 
@@ -62,10 +64,17 @@ class Members:
     gated: tuple[Pod, ...]
     terminating: tuple[Pod, ...]
     succeeded: tuple[Pod, ...]
+    pods: tuple[Pod, ...] = ()
+    """All of its pods, in the order of the snapshot."""
 
-    @property
+    @cached_property
     def key(self) -> GroupKey:
         return self.group.key
+
+    @cached_property
+    def memo(self) -> dict[str, Any]:
+        """What follows from the members alone, by what it is; kept as long as they are."""
+        return {}
 
     @cached_property
     def need(self) -> int:
@@ -188,14 +197,27 @@ def _kinds(pods: Iterable[Pod]) -> frozenset[tuple[_Kind, int]]:
     return frozenset(Counter(map(_kind, pods)).items())
 
 
-_LISTED = (
-    PodState.RUNNING,
-    PodState.PENDING,
-    PodState.GATED,
-    PodState.TERMINATING,
-    PodState.SUCCEEDED,
-)
-"""The states of members that are told apart, in the order of the fields."""
+def _members(group: Group, pods: tuple[Pod, ...], promised: Collection[PodKey]) -> Members:
+    of: dict[PodState, tuple[Pod, ...]]
+    if len(pods) == 1:
+        of = {pods[0].state: pods}
+    else:
+        by_state: dict[PodState, list[Pod]] = {}
+        for p in pods:
+            by_state.setdefault(p.state, []).append(p)
+        of = {state: ranked(some, promised) for state, some in by_state.items()}
+    m = Members(
+        group, of.get(PodState.RUNNING, ()), of.get(PodState.PENDING, ()),
+        of.get(PodState.GATED, ()), of.get(PodState.TERMINATING, ()),
+        of.get(PodState.SUCCEEDED, ()), pods,
+    )  # fmt: skip
+    if not group.role_minimum:
+        _settle(m)
+    return m
+
+
+def _are_the_same(a: Sequence[Pod], b: Sequence[Pod]) -> bool:
+    return len(a) == len(b) and all(map(is_, a, b))
 
 
 def _settle(m: Members) -> None:
@@ -208,25 +230,30 @@ def _settle(m: Members) -> None:
 
 
 class Roster:
-    """Members of every group of a snapshot."""
+    """Members of every group of a snapshot.
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        promised = {k for k, _ in snapshot.nominations}
-        by_state: dict[str, dict[GroupKey, list[Pod]]] = {s.value: {} for s in PodState}
-        for p in snapshot.pods:
-            if p.group is not None:
-                by_state[p.state._value_].setdefault(p.group, []).append(p)
+    ``before``: the roster of an earlier snapshot; members of groups in which nothing has changed,
+    object by object, are those of there, with all that was found out about them.
+    """
 
-        lists = [
-            {g: ranked(pods, promised) for g, pods in by_state[state.value].items()}
-            for state in _LISTED
-        ]
+    def __init__(self, snapshot: Snapshot, before: "Roster | None" = None) -> None:
+        promised = frozenset(k for k, _ in snapshot.nominations)
+        old = before._of if before is not None else {}
+        moved = promised ^ before._promised if before is not None else promised
+        of = snapshot.pods_by_group
+        self._promised: frozenset[PodKey] = promised
         self._of: dict[GroupKey, Members] = {}
         for g in snapshot.groups:
             key = g.key
-            m = Members(g, *(of.get(key, ()) for of in lists))
-            if not g.role_minimum:
-                _settle(m)
+            pods = of.get(key, ())
+            m = old.get(key)
+            if (
+                m is None
+                or m.group is not g
+                or not _are_the_same(m.pods, pods)
+                or (moved and any(p.key in moved for p in pods))
+            ):
+                m = _members(g, pods, promised)
             self._of[key] = m
 
     @cached_property
@@ -234,8 +261,16 @@ class Roster:
         """Groups of which something runs, less than the minimum."""
         return tuple(m for m in self._of.values() if m.standing is Standing.BROKEN)
 
+    @cached_property
+    def waiting(self) -> tuple[Members, ...]:
+        """Groups with pods that wait for a node."""
+        return tuple([m for m in self._of.values() if m.pending])
+
     def __getitem__(self, key: GroupKey) -> Members:
         return self._of[key]
+
+    def keys(self) -> Collection[GroupKey]:
+        return self._of.keys()
 
     def values(self) -> Collection[Members]:
         return self._of.values()

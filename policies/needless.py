@@ -93,7 +93,7 @@ def _returns(outcome: Outcome, patience: Patience) -> Iterator[Objection]:
 
 
 def _given_up_pods(scene: Scene) -> set[PodKey]:
-    return {p.key for m in scene.roster.values() if given_up(scene, m) for p in m.running}
+    return {p.key for m in scene.roster.broken if given_up(scene, m) for p in m.running}
 
 
 def _instead(outcome: Outcome, lost: set[PodKey], giver: Giver) -> bool:

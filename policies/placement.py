@@ -34,7 +34,7 @@ def age_ranks(scene: Scene) -> Mapping[GroupKey, int]:
 
 
 def _age_ranks(scene: Scene) -> Mapping[GroupKey, int]:
-    waiting = [m for m in scene.roster.values() if m.pending and m.first]
+    waiting = [m for m in scene.roster.waiting if m.first]
     waiting.sort(key=lambda m: (m.group.created_s, m.key))
     return {m.key: i for i, m in enumerate(waiting)}
 

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..models import GroupKey, QueueName, Reason, Violation
 from .limits import Limits, limits_of
 from .members import Members
@@ -29,11 +27,9 @@ def non_preemptible_use(scene: Scene) -> Mapping[QueueName, list[int]]:
 
 
 def _non_preemptible_use(scene: Scene) -> Mapping[QueueName, list[int]]:
-    fixed = {g.key for g in scene.snapshot.groups if not g.preemptable}
-    pods, running = scene.snapshot.pods, scene.columns.running.copy()
-    for k in np.flatnonzero(running).tolist():
-        running[k] = pods[k].group in fixed
-    return {q: [int(v) for v in row] for q, row in scene.sums_by_queue(running).items()}
+    fixed = scene.by_group([not g.preemptable for g in scene.snapshot.groups])
+    sums = scene.sums_by_queue(scene.columns.running & fixed)
+    return {q: [int(v) for v in row] for q, row in sums.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,13 @@ work that could start by everything that could: who may be taken from follows fr
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
 from weakref import WeakKeyDictionary
 
-from ..models import GroupKey, PodKey, PodState, QueueName
+from ..models import GroupKey, PodState, QueueName
 from .items import AS_IT_IS, Item, leaf_key, resting_items, turns_of
+from .members import Members
 from .standing import MEASURES, Measure, StandingTable
 
 ItemId = tuple[GroupKey, str, int]
@@ -24,11 +27,18 @@ class Ranks:
 
     def __init__(self, ordered: Sequence[tuple[Item, Row]]) -> None:
         self.ordered = ordered
-        self.at: dict[ItemId, int] = {}
-        self._last: dict[GroupKey, int] = {}
-        for n, (item, _) in enumerate(ordered):
-            self.at.setdefault(item.id, n)
-            self._last[item.group.key] = n
+
+    @cached_property
+    def at(self) -> Mapping[ItemId, int]:
+        out: dict[ItemId, int] = {}
+        for n, (item, _) in enumerate(self.ordered):
+            out.setdefault(item.id, n)
+        return out
+
+    @cached_property
+    def _last(self) -> Mapping[GroupKey, int]:
+        """The place of the last item of each group."""
+        return {item.group.key: n for n, (item, _) in enumerate(self.ordered)}
 
     def of(self, item: Item) -> int:
         """Return the item's rank.
@@ -41,19 +51,20 @@ class Ranks:
 
 
 class Rows:
-    """The sizes of items, each pod's looked up once."""
+    """The sizes of items, those of single pods looked up once for each spec."""
 
     def __init__(self, table: StandingTable) -> None:
         self._scene = table.scene
-        self._rows: dict[PodKey, Row] = {}
+        self._rows: dict[int, Row] = {}
 
     def of(self, item: Item) -> Row:
-        first, *more = item.pods
-        if more:
-            return tuple(int(v) for v in self._scene.rows(item.pods))
-        if first.key not in self._rows:
-            self._rows[first.key] = tuple(int(v) for v in self._scene.row(first))
-        return self._rows[first.key]
+        pods = item.pods
+        if len(pods) > 1:
+            return tuple(int(v) for v in self._scene.rows(pods))
+        spec = id(pods[0].spec)
+        if spec not in self._rows:
+            self._rows[spec] = tuple(int(v) for v in self._scene.row(pods[0]))
+        return self._rows[spec]
 
 
 Beyond = tuple[Measure, frozenset[int]]
@@ -100,10 +111,15 @@ class _Maker:
     def __init__(self, table: StandingTable) -> None:
         self._table = table
         self._rows = Rows(table)
-        self._groups: dict[QueueName, list[GroupKey]] = {}
-        for m in table.scene.roster.values():
-            if m.key not in table.lost:
-                self._groups.setdefault(m.group.queue, []).append(m.key)
+
+    @cached_property
+    def _groups(self) -> Mapping[QueueName, Sequence[Members]]:
+        """What runs of each queue's own groups, but for those that every plan gives up."""
+        out: dict[QueueName, list[Members]] = {}
+        for m in self._table.scene.roster.values():
+            if m.running and m.key not in self._table.lost:
+                out.setdefault(m.group.queue, []).append(m)
+        return out
 
     def make(self) -> dict[QueueName, Ranks]:
         tree = self._table.scene.tree
@@ -112,12 +128,16 @@ class _Maker:
         out: dict[QueueName, Ranks] = {}
         for q in reversed(tree.downwards):
             children = tree.children.get(q, ())
-            rests = [*self._own_resting(q), *(e for c in children for e in resting[c])]
-            resting[q] = self._walk(q, rests)
+            nested = len(tree.path(q)) > 1
+            if not children and not nested and self._in_leaf_order(q):
+                out[q] = self._leaf_ranks(q)
+                continue
             comes = [*self._own_coming(q), *(e for c in children for e in coming[c])]
             ordered = sorted(comes, key=lambda e: e.key)
             out[q] = Ranks([(e.item, e.row) for e in ordered])
-            if len(tree.path(q)) > 1:  # nobody asks above the top
+            if nested:  # nobody asks above the top
+                rests = [*self._own_resting(q), *(e for c in children for e in resting[c])]
+                resting[q] = self._walk(q, rests)
                 coming[q] = self._settled(q, ordered, resting[q])
         return out
 
@@ -140,9 +160,17 @@ class _Maker:
             out.append(_Entry(e.item, e.row, e.leaf, judged.is_out, judged.fill))
         return out
 
+    def _in_leaf_order(self, queue: QueueName) -> bool:
+        """Say whether nothing but the items themselves orders a queue's own."""
+        share = self._table.scene.config.queues.get(queue)
+        return share is None or share.within == "groups"
+
+    def _leaf_ranks(self, queue: QueueName) -> Ranks:
+        ordered = sorted(self._table.items.get(queue, ()), key=attrgetter("leaf"))
+        return Ranks([(i, self._rows.of(i)) for i in ordered])
+
     def _own_resting(self, queue: QueueName) -> list[_Entry]:
-        scene = self._table.scene
-        members = (scene.roster[g] for g in self._groups.get(queue, ()))
+        scene, members = self._table.scene, self._groups.get(queue, ())
         return self._entries(queue, [i for m in members for i in resting_items(scene, m)])
 
     def _own_coming(self, queue: QueueName) -> list[_Entry]:

@@ -14,6 +14,7 @@ from .columns import Columns, numbered, sums_by
 from .device_room import leeway
 from .ledger import Ledger, Matrix, ledger_of
 from .members import Roster
+from .memory import Memory
 from .podset import PodSet
 from .tracker import World
 from .tree import Tree
@@ -23,10 +24,20 @@ T = TypeVar("T")
 
 
 class Scene:
-    """A snapshot, a configuration and a set of rules, with what follows from them."""
+    """A snapshot, a configuration and a set of rules, with what follows from them.
 
-    def __init__(self, snapshot: Snapshot, config: Config, rules: Sequence[object]) -> None:
+    ``memory``: what the scene of the cycle before has left, and this one leaves to the next.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        config: Config,
+        rules: Sequence[object],
+        memory: Memory | None = None,
+    ) -> None:
         self.snapshot = snapshot
+        self._memory = memory if memory is not None else Memory()
         self.config = config
         self.rules = tuple(rules)
         self._masks: dict[PodSpec, Mask] = {}
@@ -68,7 +79,8 @@ class Scene:
 
     @cached_property
     def roster(self) -> Roster:
-        return Roster(self.snapshot)
+        self._memory.roster = Roster(self.snapshot, self._memory.roster)
+        return self._memory.roster
 
     @cached_property
     def allocatable(self) -> Matrix:
@@ -109,6 +121,14 @@ class Scene:
         for spec, p in samples.items():
             out = out + counts[spec] * self.row(p)
         return out
+
+    def item_rows(self, items: Sequence[Sequence[Pod]]) -> Matrix:
+        """Return what each of some sets of pods takes together, one row a set."""
+        number = self.columns.number
+        specs = np.array([number[id(p.spec)] for pods in items for p in pods], dtype=np.int64)
+        sizes = np.array([len(pods) for pods in items], dtype=np.int64)
+        sets = np.repeat(np.arange(len(items)), sizes)
+        return sums_by(sets, self.spec_rows[specs], len(items))
 
     @cached_property
     def holders(self) -> tuple[tuple[Pod, int], ...]:
@@ -170,23 +190,41 @@ class Scene:
         return sums_by(of.node[found], self.spec_rows[of.spec[found]], len(self.nodes))
 
     @cached_property
+    def group_numbers(self) -> NDArray[np.int64]:
+        """The place of each pod's group in the snapshot; −1 for foreign pods."""
+        number: dict[Any, int] = {g.key: k for k, g in enumerate(self.snapshot.groups)}
+        return np.array([number.get(p.group, -1) for p in self.snapshot.pods], dtype=np.int64)
+
+    def by_group(self, of: Iterable[bool]) -> Mask:
+        """Return for each pod what is said of its group, in the order of the snapshot's groups.
+
+        Of foreign pods it is not so.
+        """
+        flags: Mask = np.array([*of, False], dtype=np.bool_)
+        return flags[self.group_numbers]
+
+    @cached_property
     def queue_numbers(self) -> NDArray[np.int64]:
         """The number of each pod's queue in the tree; −1 for foreign pods and unknown queues."""
         number: dict[Any, int] = {q: k for k, q in enumerate(self.tree.queues)}
-        of: dict[Any, int] = {g.key: number.get(g.queue, -1) for g in self.snapshot.groups}
-        return np.array([of.get(p.group, -1) for p in self.snapshot.pods], dtype=np.int64)
+        of = np.array([*(number.get(g.queue, -1) for g in self.snapshot.groups), -1])
+        return of[self.group_numbers]
 
-    def sums_by_queue(self, which: NDArray[np.bool_]) -> dict[QueueName, Matrix]:
-        """Return what some of our pods take together, by queue and everything below it."""
+    def own_sums(self, which: NDArray[np.bool_]) -> dict[QueueName, Matrix]:
+        """Return what some of our pods take together, by the queue that they are in."""
         found = np.flatnonzero(which & (self.queue_numbers >= 0))
         size, specs = len(self.tree.queues), len(self.columns.specs)
         pairs = self.queue_numbers[found] * specs + self.columns.spec[found]
         counts = np.bincount(pairs, minlength=size * specs).reshape(size, specs)
         own = counts.astype(self.spec_rows.dtype) @ self.spec_rows
+        return {q: own[k] for k, q in enumerate(self.tree.queues)}
+
+    def sums_by_queue(self, which: NDArray[np.bool_]) -> dict[QueueName, Matrix]:
+        """Return what some of our pods take together, by queue and everything below it."""
         out = {q: self.ledger.zero() for q in self.tree.queues}
-        for k, queue in enumerate(self.tree.queues):
-            for q in self.tree.path(queue) if counts[k].any() else ():
-                out[q] = out[q] + own[k]
+        for queue, own in self.own_sums(which).items():
+            for q in self.tree.path(queue) if own.any() else ():
+                out[q] = out[q] + own
         return out
 
     @cached_property

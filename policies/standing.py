@@ -12,8 +12,8 @@ from typing import Any, Literal
 from ..models import GroupKey, Pod, QueueName
 from .could_run import usable_pods
 from .entitlement import Fractions, demand_of, dues_of, entitlements_of
-from .evictable import given_up
-from .items import AS_IT_IS, Item, items_of
+from .evictable import flags_of, given_up
+from .items import AS_IT_IS, Item, items_of, resting_items
 from .ledger import Matrix
 from .limits import Limits, limits_of
 from .members import Members
@@ -116,14 +116,18 @@ def _table(scene: Scene) -> StandingTable:
     columns = frozenset(r for r in range(width) if r not in scene.ledger.uncounted or r in named)
     could = usable_pods(scene)
     items: dict[QueueName, list[Item]] = {}
-    lost = frozenset(
-        m.key for m in scene.roster.values() if given_up(scene, m) and not could[m.key]
-    )
+    more: dict[QueueName, list[Pod]] = {}
+    lost = frozenset(m.key for m in scene.roster.broken if given_up(scene, m) and not could[m.key])
+    queues = scene.tree.queues
     for m in scene.roster.values():
-        if m.group.queue in scene.tree and m.key not in lost:
-            pending = _chosen(m, could)
-            items.setdefault(m.group.queue, []).extend(items_of(scene, m, pending))
-    demand = demand_of(scene, limits, columns, items)
+        queue = m.group.queue
+        if queue in queues and m.key not in lost:
+            pending = _chosen(m, could) if m.pending else ()
+            mine = items_of(scene, m, pending) if pending else resting_items(scene, m)
+            items.setdefault(queue, []).extend(mine)
+            if pending:
+                more.setdefault(queue, []).extend(pending)
+    demand = demand_of(scene, limits, columns, _demanding(scene, lost, more))
     due = dues_of(scene, limits, columns)
     entitlement = entitlements_of(scene, limits, columns, demand, due)
     for q, of in items.items():
@@ -145,6 +149,17 @@ def _table(scene: Scene) -> StandingTable:
     return StandingTable(
         scene, limits, columns, could_run, could, lost, demand, due, entitlement, items
     )
+
+
+def _demanding(
+    scene: Scene, lost: frozenset[GroupKey], more: Mapping[QueueName, Sequence[Pod]]
+) -> dict[QueueName, Matrix]:
+    """Return what runs of each queue's own work, and these pending pods of it."""
+    runs = scene.columns.running & scene.columns.ours
+    if lost:
+        runs = runs & ~flags_of(scene, lambda m: m.key in lost)
+    own = scene.own_sums(runs)
+    return own | {q: own[q] + scene.rows(pods) for q, pods in more.items()}
 
 
 def _chosen(m: Members, could: Mapping[GroupKey, tuple[Pod, ...]]) -> Sequence[Pod]:

@@ -76,7 +76,7 @@ def wanted(
     scene: Scene, levels: Levels, known: Collection[Level]
 ) -> Iterator[tuple[GroupKey, Level, int, int]]:
     """Yield group, level, worth and number of all minima and elastic members that could start."""
-    for m in scene.roster.values():
+    for m in scene.roster.waiting:
         minimum, elastic = levels.minimum.get(m.key), levels.elastic.get(m.key)
         if minimum is None and elastic is None:
             continue

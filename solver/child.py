@@ -145,6 +145,17 @@ def _relax(model: Any, request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _warm_up() -> None:
+    """Solve something tiny, so that whatever the solver loads at its first use is there by then."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    model.maximize(model.new_int_var(0, 1, "x"))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 2
+    solver.solve(model)
+
+
 def main() -> None:
     """Serve until the stream ends."""
     source, out = sys.stdin.buffer, sys.stdout.buffer
@@ -152,9 +163,7 @@ def main() -> None:
     limit = int(sys.argv[1]) * 1024 * 1024 if len(sys.argv) > 1 else 0
     if limit:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    from ortools.sat.python import cp_model
-
-    del cp_model
+    _warm_up()
     send(out, {"status": "READY"})
     model: Any = None
     while (request := receive(source)) is not None:

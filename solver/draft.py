@@ -62,8 +62,6 @@ class Draft:
         self.claims_of: dict[GroupKey, set[int]] = {}
         """Nodes on which a group has a right to what was freed."""
         self.pledges = Pledges()
-        self.gone = np.zeros(len(self.herd.runners), dtype=np.int64)
-        """How many pods of each runner are evicted."""
         self.growing: set[GroupKey] = set()
         """Groups that run and start more pods."""
         self._restless: set[GroupKey] = set()
@@ -79,6 +77,11 @@ class Draft:
     def herd(self) -> Herd:
         """Running groups of which something may be evicted."""
         return herd_of(self.scene)
+
+    @cached_property
+    def gone(self) -> Matrix:
+        """How many pods of each runner are evicted."""
+        return np.zeros(len(self.herd.runners), dtype=np.int64)
 
     @cached_property
     def _standings(self) -> Standings:
@@ -179,7 +182,7 @@ class Draft:
             self.fragments.put(pod, node)
         self.started.setdefault(pod.group, []).append(pod)
         self._restless.add(pod.group)
-        if pod.group in self.herd.at:
+        if self.scene.roster[pod.group].running:
             self.growing.add(pod.group)
         self._account([pod], 1)
 

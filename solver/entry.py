@@ -11,6 +11,7 @@ from ..policies.board import Board
 from ..policies.goals import goals_for
 from ..policies.legality import verify
 from ..policies.levels import Levels
+from ..policies.memory import Memory
 from ..policies.outcome import Outcome
 from ..policies.registry import rules_for
 from ..policies.scene import Scene
@@ -57,6 +58,7 @@ def plan(
     config: Config | None = None,
     previous: Plan | None = None,
     process: SolverProcess | None = None,
+    memory: Memory | None = None,
 ) -> Plan:
     """Solve one scheduling cycle.
 
@@ -71,6 +73,9 @@ def plan(
         nominations say.
     process
         A solver process that is already running; one is started (and ended) if None.
+    memory
+        What earlier calls have left, and this one leaves to the next: what has not changed
+        between snapshots, object by object, is not worked out again. No result depends on it.
 
     Returns
     -------
@@ -79,12 +84,14 @@ def plan(
     """
     del previous
     with one_cycle():
-        return _plan(snapshot, config if config is not None else Config(), process)
+        return _plan(snapshot, config if config is not None else Config(), process, memory)
 
 
-def _plan(snapshot: Snapshot, config: Config, process: SolverProcess | None) -> Plan:
+def _plan(
+    snapshot: Snapshot, config: Config, process: SolverProcess | None, memory: Memory | None
+) -> Plan:
     clock = Clock(None if config.deterministic else config.budget_ms / 1000.0)
-    scene = Scene(snapshot, config, rules_for(config))
+    scene = Scene(snapshot, config, rules_for(config), memory)
     own = process is None and config.engine != "greedy"
     solver = process if process is not None else SolverProcess(config.memory_limit_mib)
     try:
@@ -151,7 +158,7 @@ def _everything_starts(scene: Scene, decision: Decision) -> bool:
     if decision.evicted:
         return False
     could_run = standing_of(scene).could_run
-    waiting = (m for m in scene.roster.values() if m.pending and could_run[m.key])
+    waiting = (m for m in scene.roster.waiting if could_run[m.key])
     return all(p.key in decision.places for m in waiting for p in m.pending)
 
 
@@ -215,7 +222,7 @@ def settle_greedy(scene: Scene, ranking: Ranking, levels: Levels) -> Decision:
 def _forced(scene: Scene) -> set[PodKey]:
     from ..policies.evictable import given_up
 
-    return {p.key for m in scene.roster.values() if given_up(scene, m) for p in m.running}
+    return {p.key for m in scene.roster.broken if given_up(scene, m) for p in m.running}
 
 
 def _named(draft: Draft, about: str) -> set[GroupKey]:

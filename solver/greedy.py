@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 from itertools import islice
 from operator import is_
 
-from ..models import GroupKey, Pod, QueueName
+from ..models import GroupKey, Pod, PodState, QueueName
 from ..models.queue import ROOT
 from ..policies.evictable import given_up
 from ..policies.items import Item, leaf_key, nominated_pods, resting_items
@@ -86,28 +86,28 @@ class _Greedy:
     # Lines
 
     def _open_lines(self) -> None:
-        for m in self.scene.roster.values():
+        scene, tree = self.scene, self.scene.tree
+        width = len(scene.ledger.resources)
+        for m in scene.roster.values():
             q = m.group.queue
-            leaf = q in self.scene.tree and self.scene.tree.is_leaf(q)
-            if not leaf or m.key in self.table.lost:
-                continue
-            line = self.lines.setdefault(
-                q, Line(q, deque(), [], [0] * len(self.scene.ledger.resources))
-            )
-            for item in resting_items(self.scene, m) if m.running else ():
-                line.before.append((leaf_key(item), self._size(item)))
-        for line in self.lines.values():
-            line.sort(len(self.scene.ledger.resources))
+            line = self.lines.get(q)
+            if line is None:
+                if q not in tree or not tree.is_leaf(q) or m.key in self.table.lost:
+                    continue
+                line = self.lines[q] = Line(q, deque(), [], [0] * width)
+            if m.running and m.key not in self.table.lost:
+                line.resting.extend(resting_items(scene, m))
         for q, ranked in ranks_of(self.table).items():
             if q not in self.lines:
                 continue
             self.lines[q].waiting = deque(i for i, _ in ranked.ordered if self._waits(i))
 
     def _waits(self, item: Item) -> bool:
-        m = self.scene.roster[item.group.key]
-        if item.kind == "minimum":
-            return m.standing is Standing.NEW
-        return item.pods[0].state == "pending"
+        if item.pods[0].state is not PodState.PENDING:
+            return False
+        return item.kind != "minimum" or (
+            self.scene.roster[item.group.key].standing is Standing.NEW
+        )
 
     def _size(self, item: Item) -> tuple[int, ...]:
         return tuple(self.draft.ask(item.pods))
@@ -236,7 +236,7 @@ class _Greedy:
     def _fill_now(self, line: Line, item: Item) -> Fraction | None:
         size = self._size(item)
         asked = [r for r in self._columns if size[r]]
-        running = line.running_before(leaf_key(item))
+        running = line.running_before(leaf_key(item), self.scene)
         own = {r: size[r] + line.started[r] + running[r] for r in asked}
         floors = self.table.floors["entitlement"]
         for level, q in enumerate(self.scene.tree.path(line.queue)):

@@ -38,7 +38,7 @@ def queue_priority(scene: Scene, queue: QueueName) -> int:
 def levels_of(scene: Scene, ranking: "Ranking") -> Levels:
     """Return the levels of all items, with their worth."""
     table = standing_of(scene)
-    waiting = [m for m in scene.roster.values() if table.could_run[m.key]]
+    waiting = [m for m in scene.roster.waiting if table.could_run[m.key]]
     firsts = {m.key: f for m in waiting if (f := first_of(table, m))}
     singles = {m.key: e for m in waiting if (e := _elastic(m, firsts.get(m.key, ())))}
     parts: list[Sequence[Pod]] = [*firsts.values(), *(e[:1] for e in singles.values())]

@@ -2,10 +2,15 @@
 
 from bisect import bisect_left
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from operator import attrgetter
+
+import numpy as np
 
 from ..models import QueueName
 from ..policies.items import Item
+from ..policies.ledger import Matrix
+from ..policies.scene import Scene
 
 
 @dataclass
@@ -14,22 +19,19 @@ class Line:
 
     queue: QueueName
     waiting: deque[Item]
-    before: list[tuple[tuple[object, ...], tuple[int, ...]]]
-    """Running items that rank somewhere, with their order."""
+    resting: list[Item]
+    """What runs, in any order until somebody asks."""
     started: list[int]
-    keys: list[tuple[object, ...]] = field(default_factory=list)
-    """Places of the running items in the order, first things first."""
-    sums: list[list[int]] = field(default_factory=list)
-    """What the first so many running items add up to."""
+    _sums: tuple[list[tuple[object, ...]], Matrix] | None = None
+    """Places of the running items in the order, first things first; and what the first so many add
+    up to."""
 
-    def sort(self, resources: int) -> None:
-        """Put the running items in their order."""
-        self.before.sort(key=lambda of: of[0])
-        self.keys = [key for key, _ in self.before]
-        self.sums = [[0] * resources]
-        for _, row in self.before:
-            self.sums.append([a + b for a, b in zip(self.sums[-1], row, strict=True)])
-
-    def running_before(self, key: tuple[object, ...]) -> list[int]:
+    def running_before(self, key: tuple[object, ...], scene: Scene) -> list[int]:
         """Return what runs and ranks before the key."""
-        return self.sums[bisect_left(self.keys, key)]
+        if self._sums is None:
+            self.resting.sort(key=attrgetter("leaf"))
+            zero = scene.ledger.zero()[None]
+            rows = np.concatenate([zero, scene.item_rows([i.pods for i in self.resting])])
+            self._sums = ([i.leaf for i in self.resting], np.cumsum(rows, axis=0))
+        keys, sums = self._sums
+        return [int(v) for v in sums[bisect_left(keys, key)]]

@@ -6,7 +6,7 @@ nodes). Where that alone would use up most of the budget, nothing would be left 
 
 import numpy as np
 
-from ..policies.evictable import evictable
+from ..policies.evictable import evictable_flags
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
 from .search import Clock
@@ -28,7 +28,7 @@ def is_within_reach(scene: Scene, clock: Clock) -> bool:
 def cells_of(scene: Scene) -> int:
     """Return about how many cells the model of the whole cluster has."""
     could_run = standing_of(scene).could_run
-    seekers = [m for m in scene.roster.values() if m.pending and could_run[m.key]]
+    seekers = [m for m in scene.roster.waiting if could_run[m.key]]
     kinds = {
         (id(p.spec), m.group.queue, m.group.priority, m.group.may_preempt)
         for m in seekers
@@ -36,7 +36,7 @@ def cells_of(scene: Scene) -> int:
     }
     if not kinds:
         return 0
-    on = [i for p, i in scene.holders if evictable(scene, p)]
+    on = scene.columns.node[evictable_flags(scene) & scene.columns.holding].tolist()
     alone = set(on)
     hunted = scene.config.evictions != "none" and any(m.group.may_preempt for m in seekers)
     open_ = np.array([i not in alone for i in range(len(scene.nodes))], dtype=np.bool_)

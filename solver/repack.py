@@ -52,7 +52,7 @@ def repacked(
 ) -> Decision:
     """Return a better plan where packing finds one, else the plan as it was."""
     config = scene.config
-    waiting = sum(len(m.pending) for m in scene.roster.values())
+    waiting = sum(len(m.pending) for m in scene.roster.waiting)
     open_ = waiting - len(greedy.places)
     if config.engine == "greedy" or open_ <= 0 or waiting * len(scene.nodes) <= PAIRS:
         return greedy

@@ -51,7 +51,7 @@ class Runs:
             self._draft.limits.limit[q][r] is not None for q in path for r in np.flatnonzero(size)
         ):
             return []
-        running = line.running_before(leaf_key(first))
+        running = line.running_before(leaf_key(first), self._scene)
         asked = [r for r in sorted(self._table.columns) if size[r]]
         base = {r: line.started[r] + running[r] for r in asked}
         floors = self._table.floors["entitlement"]
@@ -75,7 +75,10 @@ class Runs:
             if slice_ >= before:
                 break
             out.append(slice_)
-        if len(out) < LEAST or line.running_before(leaf_key(line.waiting[len(out) - 1])) != running:
+        if len(out) < LEAST:
+            return []
+        last = leaf_key(line.waiting[len(out) - 1])
+        if line.running_before(last, self._scene) != running:
             return []
         return out if self._draft.pledges.bear(self._draft, path, size * len(out)) else []
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ...models import Config, Plan, PodKey, Snapshot
+from ...policies.memory import Memory
 from ...solver.entry import plan as solve
 from ...solver.process import SolverProcess
 from .access import Api, LostError, RefusedError
@@ -30,6 +31,9 @@ log = logging.getLogger("apportion")
 
 class World(Protocol):
     """The cluster as it is known here; the mirror is one."""
+
+    departed: int
+    """How many pods have left their nodes so far."""
 
     def snapshot(self, now_s: int) -> Snapshot: ...
 
@@ -50,6 +54,9 @@ class Pace:
     come all the time, about half of it goes into planning."""
     quiet_s: float = 0.05
     """A cycle waits until changes have paused for so long, since pods of a gang come together."""
+    leave_s: float = 0.15
+    """Where work waits and pods leave their nodes, it waits until none has left for so long, a
+    period at most: what ends together may make room for a gang, a part of it only for others."""
     retry_s: float = 30.0
     """Without any change, what is held is planned again this often: grace and cooldowns end."""
     idle_s: float = 600.0
@@ -82,20 +89,26 @@ SOLVER_START_S = 10.0
 """How long a plan waits for a solver process that is starting; it takes a second or two."""
 
 
-def _solved(snapshot: Snapshot, config: Config, process: SolverProcess | None) -> Plan:
-    if process is not None:
-        process.wait(SOLVER_START_S)
-    return solve(snapshot, config, process=process)
+class Solving:
+    """The planner of a running scheduler: each plan goes on from what the last one has left."""
+
+    def __init__(self) -> None:
+        self._memory = Memory()
+
+    def __call__(self, snapshot: Snapshot, config: Config, process: SolverProcess | None) -> Plan:
+        if process is not None:
+            process.wait(SOLVER_START_S)
+        return solve(snapshot, config, process=process, memory=self._memory)
 
 
 @dataclass(slots=True)
 class Means:
-    """Time and the planner, which tests bring their own of."""
+    """Time and the planner, which tests bring their own of; without one the solver plans."""
 
     wall_s: Callable[[], float] = time.time
     now_s: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    planner: Planner = _solved
+    planner: Planner | None = None
 
 
 class Changing(Protocol):
@@ -130,6 +143,7 @@ class Loop:
         self._dry_run = dry_run
         self._pace = pace or Pace()
         self._means = means or Means()
+        self._planner = self._means.planner or Solving()
         self._listeners = listeners
         self._on_failure = on_failure
         self.assumed = Assumed()
@@ -144,6 +158,8 @@ class Loop:
         self.last: Cycle | None = None
         self._looked_s = 0.0
         """When the cluster was looked at for the last plan."""
+        self._departed = 0
+        """How many pods had left their nodes by then."""
         self.beat_s = self._means.now_s()
         """When the loop last showed that it is alive."""
         self.rests = False
@@ -198,12 +214,13 @@ class Loop:
         self._news.changed.clear()
         self._carrier.ended.clear()
         self._looked_s = began
+        self._departed = self._world.departed
         seen = self._look()
         seconds["snapshot"] = means.now_s() - began
         solving = means.now_s()
         config = self._config()
         made = await asyncio.get_running_loop().run_in_executor(
-            self._thread, means.planner, seen, config, self._child(config)
+            self._thread, self._planner, seen, config, self._child(config)
         )
         seconds["solve"] = means.now_s() - solving
         self.cycles += 1
@@ -257,7 +274,7 @@ class Loop:
         return with_groups(seen, changed) if changed else seen
 
     def _child(self, config: Config) -> SolverProcess | None:
-        if config.engine == "greedy" or self._means.planner is not _solved:
+        if config.engine == "greedy" or self._means.planner is not None:
             return None
         if self._solver is None:
             self._solver = SolverProcess(config.memory_limit_mib)
@@ -276,14 +293,27 @@ class Loop:
         if self._news.changes == self._seen_changes:
             await self._until_woken(stop, self._idle_s(self._means.now_s()))
             since_s = self._means.now_s()
-        # Pods of a gang come one by one: wait for a pause, but no longer than the period.
+        # Pods of a gang come, and end, one by one: wait for a pause, but no longer than the period.
+        left_s = self._means.now_s()
         while not stop.is_set():
             self.beat_s = self._means.now_s()
-            count = self._news.changes
+            count, departed = self._news.changes, self._world.departed
             await self._means.sleep(self._pace.quiet_s)
-            late = self._means.now_s() - since_s >= self._patience_s()
-            if self._news.changes == count or late:
+            now_s = self._means.now_s()
+            if self._world.departed != departed:
+                left_s = now_s
+            if self._makes_room():
+                paused, most_s = now_s - left_s >= self._pace.leave_s, self._pace.period_s
+            else:
+                paused, most_s = self._news.changes == count, self._patience_s()
+            if paused or now_s - since_s >= most_s:
                 return
+
+    def _makes_room(self) -> bool:
+        """Say whether work waits, and pods have left their nodes since the last look."""
+        last = self.last
+        waits = last is not None and bool(last.plan.held or last.plan.nominations)
+        return waits and self._world.departed != self._departed
 
     def _patience_s(self) -> float:
         """Return how long a cycle may wait for a pause, counted from the look of the one before."""

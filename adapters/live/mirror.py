@@ -14,11 +14,13 @@ import msgspec
 
 from ...models import PodKey, Snapshot
 from ..files import Document
+from ..kubernetes.body_pod import PodBody
 from ..kubernetes.door import collector_off, snapshot_of_objects
 from ..kubernetes.faults import Ledger
 from ..kubernetes.kinds import readers_for
 from ..kubernetes.meta import Thing, head_of, namespace_of
 from ..kubernetes.options import ReadOptions
+from ..kubernetes.pods import is_over
 from ..kubernetes.reader import Objects, are_equal, read_thing
 from .hearsay import is_hearsay, without_handshakes
 from .increments import Increments, ReadAgain
@@ -42,6 +44,8 @@ class Mirror:
         self._sharing = Sharing()
         self._increments: Increments | None = None
         self._waiting: list[tuple[frozenset[Kind], asyncio.Future[None]]] = []
+        self.departed = 0
+        """How many pods have left their nodes: they ended, or are gone."""
 
     @property
     def readable(self) -> Iterable[Kind]:
@@ -64,6 +68,8 @@ class Mirror:
         if old is not None and old.faults == entry.faults and _say_the_same(old.thing, thing):
             old.version = version
             return False
+        if kind == POD and old is not None and _is_on_node(old.thing):
+            self.departed += not _is_on_node(thing)
         self._sharing.share(thing)
         self._shelves.put(kind, name, entry)
         self._tell(kind)
@@ -160,6 +166,9 @@ class Mirror:
         return max(now_s, self._shelves.newest_s)
 
     def _drop(self, kind: Kind, name: Name) -> bool:
+        old = self._shelves.entries[kind].get(name)
+        if kind == POD and old is not None:
+            self.departed += _is_on_node(old.thing)
         was_there = self._shelves.remove(kind, name)
         if was_there:
             self._tell(kind)
@@ -180,6 +189,13 @@ class Mirror:
 
 def _place(kind: Kind, namespace: str, name: str) -> Name:
     return namespace_of(kind[1], namespace), name
+
+
+def _is_on_node(pod: Thing) -> bool:
+    """Say whether the pod holds room on a node."""
+    body = pod.body
+    placed = isinstance(body, PodBody) and body.spec is not None and bool(body.spec.node_name)
+    return placed and not is_over(pod)
 
 
 def _say_the_same(a: Thing, b: Thing) -> bool:

@@ -58,6 +58,7 @@ class FakeCluster:
         self.requests: list[Request] = []
         self.changed = asyncio.Event()
         self.changes = 0
+        self.departed = 0
 
     # What the scheduler sees.
 
@@ -76,12 +77,14 @@ class FakeCluster:
     # What a test does to it, and asks of it.
 
     def put(self, pod: Pod) -> None:
+        before = self._now.get(pod.key)
+        self.departed += before is not None and before.holds and not pod.holds
         self._now[pod.key] = pod
         self._versions[pod.key] = self._versions.get(pod.key, 0) + 1
         self._tell()
 
     def delete(self, key: str) -> None:
-        del self._now[PodKey(key)]
+        self.departed += self._now.pop(PodKey(key)).holds
         self._tell()
 
     def hear(self) -> None:

@@ -7,7 +7,7 @@ import pytest
 from apportion.adapters.live.loop import Loop, Means, Pace
 from apportion.models import Config, Plan, Snapshot
 from fakes.cluster import FakeCluster
-from oracle.build import node, queue, snapshot
+from oracle.build import Members, node, queue, snapshot
 
 from .worlds import GREEDY, planned
 
@@ -17,9 +17,11 @@ PACE = Pace(period_s=1.0, quiet_s=0.05)
 class Steady:
     """A cluster on which something changes all the time, and a loop beside it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *groups: Members) -> None:
         self.now_s = 100.0
-        self.cluster = FakeCluster(snapshot(node("n1", 2), queue("q")))
+        self.cluster = FakeCluster(snapshot(node("n1", 2), queue("q"), *groups))
+        self.leaves_s: list[float] = []
+        """When pods leave their nodes."""
         self.took_s = 0.0
         """How long a plan takes."""
         means = Means(now_s=lambda: self.now_s, sleep=self._sleep, planner=self._planner)
@@ -33,6 +35,9 @@ class Steady:
 
     async def _sleep(self, seconds: float) -> None:
         self.now_s += seconds
+        while self.leaves_s and self.leaves_s[0] <= self.now_s:
+            self.cluster.departed += 1
+            del self.leaves_s[0]
         self.cluster.changes += 1
         self.cluster.changed.set()
 
@@ -81,3 +86,40 @@ def test_after_a_long_cycle_nobody_waits_longer_than_the_period() -> None:
     waited_s = steady.waits_s(after_s=500.0, changes=0)
 
     assert PACE.period_s <= round(waited_s, 3) <= PACE.period_s + PACE.quiet_s
+
+
+def leaving(first_s: float, times: int, every_s: float = 0.06) -> list[float]:
+    """Return when pods leave, so long after a cycle has begun."""
+    return [100.0 + first_s + i * every_s for i in range(times)]
+
+
+WAITS = Members("g", "q", cpu=3, waiting=1)
+
+
+def test_where_work_waits_a_cycle_waits_until_no_more_pods_leave() -> None:
+    steady = Steady(WAITS)
+    steady.leaves_s = leaving(2.0, times=10)
+    last_s = steady.leaves_s[-1] - 102.0
+
+    waited_s = steady.waits_s(after_s=2.0, changes=0)
+
+    least_s = last_s + PACE.leave_s
+    assert least_s <= round(waited_s, 3) <= least_s + 2 * PACE.quiet_s
+
+
+def test_pods_that_leave_all_the_time_make_no_cycle_wait_longer_than_the_period() -> None:
+    steady = Steady(WAITS)
+    steady.leaves_s = leaving(2.0, times=500)
+
+    waited_s = steady.waits_s(after_s=2.0, changes=0)
+
+    assert PACE.period_s <= round(waited_s, 3) <= PACE.period_s + PACE.quiet_s
+
+
+def test_where_nothing_waits_pods_that_leave_keep_no_cycle_waiting() -> None:
+    steady = Steady()
+    steady.leaves_s = leaving(2.0, times=500)
+
+    waited_s = steady.waits_s(after_s=2.0, changes=0)
+
+    assert PACE.least_s <= round(waited_s, 3) <= PACE.least_s + PACE.quiet_s

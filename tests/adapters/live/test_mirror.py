@@ -102,3 +102,23 @@ def test_why_a_pod_waits_is_kept_but_changes_no_plan() -> None:
     assert entry is not None
     assert entry.thing.body.status.conditions[0].reason == "Unschedulable"
     assert not matters
+
+
+def test_pods_that_have_left_their_nodes_are_counted_once() -> None:
+    mirror = Mirror(ReadOptions())
+
+    def after(name: str, node_name: str | None, phase: str) -> int:
+        one = pod(name)
+        if node_name is not None:
+            one["spec"]["nodeName"] = node_name
+        put(mirror, POD, {**one, "status": {"phase": phase}})
+        return mirror.departed
+
+    assert after("waits", None, "Pending") == 0
+    assert [after("ends", "n", p) for p in ("Pending", "Running", "Succeeded")] == [0, 0, 1]
+    assert after("goes", "n", "Running") == 1
+    gone = []
+    for name in ("waits", "ends", "goes"):
+        mirror.remove(POD, "default", name)
+        gone.append(mirror.departed)
+    assert gone == [1, 1, 2]
