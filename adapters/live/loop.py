@@ -223,6 +223,7 @@ class Loop:
             self._thread, self._planner, seen, config, self._child(config)
         )
         seconds["solve"] = means.now_s() - solving
+        self._child(config)  # one that overran its time was ended: the next plan need not wait
         self.cycles += 1
         carried = Carried()
         if not self._dry_run and _does_something(made, seen):

@@ -3,20 +3,25 @@
 import asyncio
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
+import pytest
 from msgspec.structs import replace
 
+from apportion.adapters.live import loop as loops
 from apportion.adapters.live.access import RefusedError
 from apportion.adapters.live.binder import TRIES
 from apportion.adapters.live.loop import Cycle, Loop, Means, Pace
 from apportion.models import Config, GroupKey, Plan, PodState, Snapshot
+from apportion.solver.process import Reply, SolverProcess
 from fakes.cluster import FakeCluster, Script
 from oracle.build import Members, node, queue, snapshot
 
 from .worlds import GREEDY, changed, failing, planned
 
 NODES = (node("n1", 2), node("n2", 2))
+PATIENCE_S = 60
+"""What takes a moment takes so long at most on a machine that is busy with other things."""
 
 
 class Stage:
@@ -60,7 +65,7 @@ class Stage:
             stop.set()
             await task
 
-        asyncio.run(asyncio.wait_for(go(), 10))
+        asyncio.run(asyncio.wait_for(go(), PATIENCE_S))
 
 
 def test_what_waits_is_bound_and_then_there_is_peace() -> None:
@@ -141,7 +146,7 @@ def test_who_does_not_lead_does_nothing_and_begins_when_it_leads() -> None:
         stop.set()
         await task
 
-    asyncio.run(asyncio.wait_for(go(), 10))
+    asyncio.run(asyncio.wait_for(go(), PATIENCE_S))
 
 
 def test_a_group_that_was_refused_waits_and_keeps_no_other_waiting() -> None:
@@ -149,6 +154,7 @@ def test_a_group_that_was_refused_waits_and_keeps_no_other_waiting() -> None:
     both = Members("a", "q", waiting=1), Members("b", "q", waiting=1, pod={"gates": ("g",)})
     stage = Stage(snapshot(node("n1", 9), queue("q"), *both), forbidden)
     stage.cluster.put(replace(stage.cluster.pod("x/b0"), state=PodState.GATED))
+    stage.loop.backoff.first_s = 2 * PATIENCE_S
 
     stage.until(
         lambda: len(stage.cycles) >= 2 and "x/b0" in stage.cluster.places,
@@ -199,6 +205,43 @@ def test_a_planner_that_fails_is_tried_again() -> None:
     assert failures == ["one"]
 
 
+class Ended(SolverProcess):
+    """A process that is ended as often as it is asked."""
+
+    made: ClassVar[list["Ended"]] = []
+
+    def __init__(self, memory_mib: int) -> None:
+        super().__init__(memory_mib)
+        self.is_there = False
+        self.made.append(self)
+
+    def start(self) -> None:
+        self.is_there = True
+
+    def kill(self) -> None:
+        self.is_there = False
+
+    def wait(self, limit_s: float | None = None) -> bool:
+        return True
+
+    def solve(self, *asked: Any, **more: Any) -> Reply:
+        self.kill()
+        return Reply("KILLED", detail="was killed past its limit")
+
+
+def test_a_solver_that_overran_its_time_is_started_again_without_waiting_for_the_next_cycle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loops, "SolverProcess", Ended)
+    cluster = FakeCluster(snapshot(*NODES, queue("q"), Members("g", "q", waiting=1)))
+    loop = Loop(cluster, cluster, cluster, lambda: Config(budget_ms=60_000))
+
+    cycle = asyncio.run(loop.cycle())
+
+    assert cycle.plan.solver.detail == "was killed past its limit"
+    assert Ended.made[-1].is_there
+
+
 def test_a_gang_that_lost_a_member_counts_as_broken_since_it_was_seen_so() -> None:
     owned = {"owner": "Job/g"}
     world = snapshot(
@@ -236,7 +279,7 @@ def test_a_stale_plan_is_made_again_at_once() -> None:
     def planner(world: Snapshot) -> Plan:
         if not heard.is_set():
             loops[0].call_soon_threadsafe(change)
-            heard.wait(5)
+            heard.wait(PATIENCE_S)
         return planned(world)
 
     stage = Stage(snapshot(*NODES, queue("q"), Members("g", "q", waiting=1)), planner=planner)
