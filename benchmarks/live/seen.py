@@ -4,6 +4,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import msgspec
@@ -95,12 +96,13 @@ class Bindings:
                 answer = self._pool.request(
                     "GET", url, headers=headers, preload_content=False, timeout=3600
                 )
-                for line in answer:
-                    event = _EVENT(line)
-                    version = event.object.metadata.resource_version
-                    name = event.object.metadata.name
-                    if event.object.spec.node_name:
-                        self._is_bound(name)
+                with closing(answer):
+                    for line in answer:
+                        event = _EVENT(line)
+                        version = event.object.metadata.resource_version
+                        name = event.object.metadata.name
+                        if event.object.spec.node_name:
+                            self._is_bound(name)
             except (urllib3.exceptions.HTTPError, OSError):
                 continue
 

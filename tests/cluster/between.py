@@ -58,7 +58,10 @@ class Proxy:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._state.rules.clear()
+        rules, self._state.rules[:] = list(self._state.rules), []
+        for rule in rules:
+            if isinstance(rule, Hold):
+                rule.discard()  # or it would be handed on in the midst of a later test
         self._server.shutdown()
         self.cut()
         self._server.server_close()

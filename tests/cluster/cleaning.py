@@ -7,7 +7,7 @@ from typing import Any
 
 from cluster.client import MERGE, THREADS, ApiError, Client, Data
 from cluster.kinds import Kind
-from cluster.waiting import PlaneError, until
+from cluster.waiting import DEADLINE_S, PlaneError, until
 
 NAMES_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
@@ -51,7 +51,7 @@ def paths(client: Client) -> dict[str, str]:
     return {thing.uid: thing.path for kind in _kinds(client) for thing in _things(client, kind)}
 
 
-def clean(client: Client, kept: Collection[str], deadline_s: float = 30) -> None:
+def clean(client: Client, kept: Collection[str], deadline_s: float = DEADLINE_S) -> None:
     """Delete everything but what is to be kept, at once: no grace, no finalizers, no budgets."""
 
     left: list[str] = []

@@ -11,11 +11,15 @@ import urllib3
 
 from cluster.access import Access
 from cluster.kinds import Kind, Kinds
+from cluster.waiting import until
 
 Data = dict[str, Any]
 
 THREADS = 12
 """As many requests at once as still help on two cores."""
+
+GETS_READY = b"storage is (re)initializing"
+"""Said with a 429, and by no budget that forbids an eviction."""
 
 JSON = "application/json"
 MERGE = "application/merge-patch+json"
@@ -79,13 +83,22 @@ class Client:
         wanted: str = JSON,
         timeout_s: float | None = None,
     ) -> bytes:
-        """Send one request; return the body of the answer, or raise ApiError."""
-        answer = self._pool.request(
-            method, self.access.url + path,
-            body=None if body is None else msgspec.json.encode(body),
-            headers={**self._pool.headers, "Accept": wanted, "Content-Type": sent},
-            timeout=self._timeout_s if timeout_s is None else timeout_s,
-        )  # fmt: skip
+        """Send one request; return the body of the answer, or raise ApiError.
+
+        It is sent again while a server that was restarted, or has a new definition, refuses it
+        only because it gets ready the store of the kind.
+        """
+
+        def ask() -> urllib3.BaseHTTPResponse | None:
+            answer = self._pool.request(
+                method, self.access.url + path,
+                body=None if body is None else msgspec.json.encode(body),
+                headers={**self._pool.headers, "Accept": wanted, "Content-Type": sent},
+                timeout=self._timeout_s if timeout_s is None else timeout_s,
+            )  # fmt: skip
+            return None if answer.status == 429 and GETS_READY in answer.data else answer
+
+        answer = until(ask, f"the API server has made ready what {method} {path} is about")
         if answer.status >= 400:
             raise ApiError(f"{method} {path}", answer.status, answer.data)
         return answer.data
@@ -193,7 +206,22 @@ class Client:
         token: str = msgspec.json.decode(self.request("POST", path, body))["status"]["token"]
         return token
 
-    def watch(self, kind: str, version: str, timeout_s: int = 10) -> Iterator[Data]:
+    def may(self, verb: str, group: str, resource: str, namespace: str = "default") -> bool:
+        """Whether the API server lets this caller do so; a resource may be `pods/binding`."""
+        name, _, subresource = resource.partition("/")
+        asked = {
+            "verb": verb, "group": group, "resource": name, "subresource": subresource,
+            "namespace": namespace,
+        }  # fmt: skip
+        body = {
+            "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": asked},
+        }  # fmt: skip
+        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+        allowed: bool = msgspec.json.decode(self.request("POST", path, body))["status"]["allowed"]
+        return allowed
+
+    def watch(self, kind: str, version: str, timeout_s: int = 60) -> Iterator[Data]:
         """Give the changes of a kind since a resource version, until the server ends the watch."""
         query = {
             "watch": "true", "resourceVersion": version, "timeoutSeconds": str(timeout_s),

@@ -1,13 +1,11 @@
 """The command line of each part of the control plane."""
 
 import json
-import random
-import socket
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.access import write_key, write_tokens
+from cluster.ports import Ports
 
 CONTROLLERS = (
     "daemonset-controller",
@@ -23,30 +21,6 @@ NODE_ANNOTATION = "kwok.x-k8s.io/node"
 """A node with it is played by kwok."""
 
 STAGES = Path(__file__).parent / "stages.yaml"
-
-
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """Where etcd and the API server listen, on the loopback address."""
-
-    etcd: int
-    etcd_peers: int
-    api: int
-
-
-def free_ports() -> Ports:
-    """Return three ports that nobody listens on.
-
-    Below those that the kernel gives to clients, or a client could sit on the API server's port
-    while it is restarted.
-    """
-    found: list[int] = []
-    while len(found) < 3:
-        port = random.SystemRandom().randrange(20_000, 32_000)
-        with socket.socket() as trial:
-            if port not in found and trial.connect_ex(("127.0.0.1", port)) != 0:
-                found.append(port)
-    return Ports(*found)
 
 
 def etcd(folder: Path, ports: Ports) -> list[str]:

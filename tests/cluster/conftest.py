@@ -12,7 +12,7 @@ from cluster.access import Access
 from cluster.between import Proxy
 from cluster.binaries import binaries
 from cluster.cleaning import STAYS, clean, paths
-from cluster.client import Client, Data
+from cluster.client import ApiError, Client, Data
 from cluster.installing import install
 from cluster.manifests import apply_all
 from cluster.objects import node
@@ -121,7 +121,7 @@ def without_volcano(client: Client) -> None:
 def is_defined(client: Client, thing: Data) -> bool:
     """Whether the cluster has this definition, and not another one of that name."""
     found = client.find("customresourcedefinitions", thing["metadata"]["name"])
-    if found is None:
+    if found is None or "deletionTimestamp" in found["metadata"]:
         return False
     there, wanted = ([v["name"] for v in d["spec"]["versions"]] for d in (found, thing))
     return there == wanted
@@ -138,7 +138,11 @@ def undefine(client: Client) -> None:
         ]
 
     for name in left():
-        client.delete("customresourcedefinitions", name)
+        try:
+            client.delete("customresourcedefinitions", name)
+        except ApiError as error:
+            if error.status != 404:  # it was on its way out
+                raise
     until(lambda: not left(), "Volcano's definitions are gone")
     until(
         lambda: not any(k.group.endswith(STAYS) for k in client.kinds()),

@@ -13,7 +13,7 @@ from apportion.adapters.live.feed import Feed, Pace
 from apportion.adapters.live.mirror import Kind, Mirror
 from apportion.models import Snapshot
 from cluster.access import Access
-from cluster.waiting import until
+from cluster.waiting import DEADLINE_S, until
 
 T = TypeVar("T")
 _GOODBYE_S = 0.25
@@ -46,9 +46,9 @@ class Following:
         trace: TracebackType | None,
     ) -> None:
         self._loop.call_soon_threadsafe(self._over.set)
-        self._task.result(10)
+        self._task.result(DEADLINE_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(DEADLINE_S)
         self._loop.close()
 
     async def _follow(self) -> None:
@@ -66,7 +66,7 @@ class Following:
         async def answer() -> T:
             return question()
 
-        return asyncio.run_coroutine_threadsafe(answer(), self._loop).result(30)
+        return asyncio.run_coroutine_threadsafe(answer(), self._loop).result(DEADLINE_S)
 
     def names(self, kind: Kind) -> set[str]:
         return self.ask(lambda: {name for _, name in self._mirror.names(kind)})
@@ -74,5 +74,6 @@ class Following:
     def snapshot(self, now_s: int = 0) -> Snapshot:
         return self.ask(lambda: self._mirror.snapshot(now_s))
 
-    def fresh(self, now_s: int = 0) -> Snapshot:
-        return self.ask(lambda: self._mirror.fresh(now_s))
+    def both(self, now_s: int = 0) -> tuple[Snapshot, Snapshot]:
+        """Return the snapshot, and one read from the beginning, of the same moment."""
+        return self.ask(lambda: (self._mirror.snapshot(now_s), self._mirror.fresh(now_s)))

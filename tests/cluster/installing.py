@@ -6,6 +6,7 @@ from cluster.access import Access
 from cluster.client import Client
 from cluster.manifests import apply_all, documents
 from cluster.plane import ControlPlane
+from cluster.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFINITIONS = ROOT / "adapters" / "crds"
@@ -20,4 +21,14 @@ def install(plane: ControlPlane, client: Client, *, definitions: bool = True) ->
     """
     files = (DEFINITIONS, MANIFEST) if definitions else (MANIFEST,)
     apply_all(client, (t for t in documents(files) if t["kind"] != "Deployment"))
-    return plane.access_of(NAMESPACE, ACCOUNT)
+    access = plane.access_of(NAMESPACE, ACCOUNT)
+    with plane.client(access) as account:
+        until(lambda: has_rights(account), "the API server's authorizer has heard of the rights")
+    return access
+
+
+def has_rights(account: Client) -> bool:
+    """Whether the rights of the manifest hold, by one of each of its roles."""
+    return account.may("create", "", "pods/binding") and account.may(
+        "update", "coordination.k8s.io", "leases", NAMESPACE
+    )

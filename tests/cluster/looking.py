@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from cluster.client import Client, Data
-from cluster.waiting import until
+from cluster.waiting import DEADLINE_S, until
 
 
 def nodes_of(client: Client) -> dict[str, str]:
@@ -12,14 +12,14 @@ def nodes_of(client: Client) -> dict[str, str]:
     return {p["metadata"]["name"]: p["spec"]["nodeName"] for p in pods if p["spec"].get("nodeName")}
 
 
-def wait_placed(client: Client, *names: str, deadline_s: float = 20) -> dict[str, str]:
+def wait_placed(client: Client, *names: str, deadline_s: float = DEADLINE_S) -> dict[str, str]:
     """Wait until all these pods have nodes; return the nodes of all pods."""
     wanted = set(names)
     until(lambda: wanted <= nodes_of(client).keys(), f"{names} have nodes", deadline_s)
     return nodes_of(client)
 
 
-def wait_running(client: Client, *names: str, deadline_s: float = 20) -> None:
+def wait_running(client: Client, *names: str, deadline_s: float = DEADLINE_S) -> None:
     """Wait until these pods run."""
 
     def run() -> bool:
@@ -29,7 +29,7 @@ def wait_running(client: Client, *names: str, deadline_s: float = 20) -> None:
     until(run, f"{names} run", deadline_s)
 
 
-def wait_gone(client: Client, *names: str, deadline_s: float = 20) -> None:
+def wait_gone(client: Client, *names: str, deadline_s: float = DEADLINE_S) -> None:
     """Wait until none of these pods is there."""
 
     def are_gone() -> bool:

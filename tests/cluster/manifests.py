@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from cluster.client import Client, Data
-from cluster.waiting import until
+from cluster.waiting import DEADLINE_S, until
 
 FIRST = ("CustomResourceDefinition", "Namespace", "ServiceAccount", "PriorityClass")
 """Kinds that others need to be there."""
@@ -40,7 +40,7 @@ def apply_files(client: Client, *paths: Path) -> None:
     apply_all(client, documents(paths))
 
 
-def wait_established(client: Client, name: str, deadline_s: float = 20) -> None:
+def wait_established(client: Client, name: str, deadline_s: float = DEADLINE_S) -> None:
     """Wait until the definition's objects can be created."""
 
     def is_served() -> bool:
@@ -51,9 +51,10 @@ def wait_established(client: Client, name: str, deadline_s: float = 20) -> None:
             raise ValueError(f"definition {name} is refused: {conditions}")
         if states.get("Established") != "True":
             return False
-        # Discovery follows a moment later.
+        # Discovery follows a moment later, and the store of the kind with the first that asks.
         plural, _, group = name.partition(".")
-        return any((k.group, k.plural) == (group, plural) for k in client.kinds())
+        served = next((k for k in client.kinds() if (k.group, k.plural) == (group, plural)), None)
+        return served is not None and "items" in client.get(f"{served.path()}?limit=1")
 
     until(is_served, f"definition {name} is established and served", deadline_s)
 

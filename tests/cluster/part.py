@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from cluster.waiting import PlaneError
+from cluster.waiting import DEADLINE_S, PlaneError
 
 MORTAL = Path(__file__).with_name("mortal.py")
 
@@ -76,7 +76,7 @@ class Part:
         """End it and its children at once, and wait until they are gone, ports and all."""
         if self._process is not None:
             self.send(signal.SIGKILL)
-            self._wait(10)
+            self._wait(DEADLINE_S)
 
     def pause(self) -> None:
         """Stop its clock: it answers nothing, and keeps its connections."""

@@ -13,10 +13,8 @@ from cluster.access import Access
 from cluster.binaries import NEEDED, Binaries, binaries
 from cluster.client import Client
 from cluster.part import Part
+from cluster.ports import free_ports
 from cluster.waiting import PlaneError, until
-
-START_S = 60.0
-"""Deadline for a part to be ready. It takes one or two seconds where the machine is idle."""
 
 OWN_NAMESPACES = {"default", "kube-node-lease", "kube-public", "kube-system"}
 
@@ -44,7 +42,8 @@ class ControlPlane:
         self._flags = {name: tuple(words) for name, words in (flags or {}).items()}
         self._programs = programs or binaries()
         self._token = secrets.token_hex(16)
-        self._ports = commands.free_ports()
+        self._ports = free_ports()
+        self._fell_behind = False
 
     def __enter__(self) -> Self:
         self.start()
@@ -86,8 +85,8 @@ class ControlPlane:
         try:
             for name in NEEDED:
                 self._make(name).start()
-            until(self.is_ready, "the API server is ready", START_S)
-            until(self._has_made_its_own, "the API server has made what it makes", START_S)
+            until(self.is_ready, "the API server is ready")
+            until(self._has_made_its_own, "the API server has made what it makes")
             self.admin.write_kubeconfig(self.kubeconfig)
             for name in others:
                 self.add(name)
@@ -107,10 +106,12 @@ class ControlPlane:
         """End everything, etcd last. Calling it twice does no harm."""
         for part in reversed(self.parts.values()):
             part.kill()
+        self._ports.release()
         atexit.unregister(self.stop)
 
     def kill(self, name: str) -> None:
         """End the part as a crash would; it is gone when this returns."""
+        self._fell_behind |= name in NEEDED
         self.parts[name].kill()
 
     def pause(self, name: str) -> None:
@@ -122,20 +123,27 @@ class ControlPlane:
 
     def restart(self, name: str) -> None:
         """End the part, start it again on the same data and ports, and wait until all is ready."""
-        self.parts[name].kill()
+        self.kill(name)
         self.parts[name].start()
-        until(self.is_ready, f"the API server is ready after a restart of {name}", START_S)
+        until(self.is_ready, f"the API server is ready after a restart of {name}")
 
     def heal(self) -> None:
-        """Bring back what a test has killed or paused; an error if a part has ended by itself."""
+        """Bring back what a test has killed or paused; an error if a part has ended by itself.
+
+        Those that watch a server that was away are started anew: by themselves they look for it
+        ever more seldom, half a minute apart in the end.
+        """
         for part in self.parts.values():
             if part.exit_code not in (None, -signal.SIGKILL):
                 raise PlaneError(f"{part.name} has ended with {part.exit_code}\n{part.tail()}")
+            if self._fell_behind and part.name not in NEEDED:
+                part.kill()
             if part.is_running:
                 part.resume()
             else:
                 part.start()
-        until(self.is_ready, "the API server is ready again", START_S)
+        self._fell_behind = False
+        until(self.is_ready, "the API server is ready again")
 
     def is_ready(self) -> bool:
         """Whether the API server calls itself ready; an error if it or etcd has ended."""

@@ -12,7 +12,7 @@ from typing import Any
 from cluster.access import Access
 from cluster.between import Proxy
 from cluster.part import Part
-from cluster.waiting import PlaneError, until
+from cluster.waiting import DEADLINE_S, PlaneError, until
 
 NAME = "apportion"
 MOVABLE = Path(__file__).with_name("movable.py")
@@ -64,7 +64,9 @@ class Scheduler(Part):
                 for child in (task / "children").read_text().split():
                     os.kill(int(child), signal.SIGKILL)
 
-    def wait_for(self, name: str, times: int = 1, deadline_s: float = 30) -> list[dict[str, Any]]:
+    def wait_for(
+        self, name: str, times: int = 1, deadline_s: float = DEADLINE_S
+    ) -> list[dict[str, Any]]:
         """Wait until it has logged the event so often."""
 
         def has_come() -> list[dict[str, Any]]:
@@ -101,7 +103,7 @@ class Schedulers:
         one = Scheduler(self._folder, access, *words, name=name, elects=elects, clock=clock)
         self.started.append(one)
         one.start()
-        one.wait_for("synced", deadline_s=90)
+        one.wait_for("synced")
         return one
 
     def stop(self) -> None:

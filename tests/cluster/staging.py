@@ -63,6 +63,19 @@ class Staged:
                 seen.pop(key, None)
         self.placed = {k for k, p in seen.items() if p["spec"].get("nodeName")}
 
+    def standing(self) -> dict[str, tuple[str, str]]:
+        """Return uid and node of each pod that a scheduler has to do with, by key."""
+        return {
+            _key(p): (p["metadata"]["uid"], p["spec"].get("nodeName", ""))
+            for p in self.client.find_all("pods")
+            if p["spec"].get("nodeName") or p["spec"]["schedulerName"] == "apportion"
+        }
+
+    def leaving(self) -> list[str]:
+        """Return the pods that are being deleted."""
+        pods = self.client.find_all("pods")
+        return [_key(p) for p in pods if "deletionTimestamp" in p["metadata"]]
+
     def faults(self) -> list[str]:
         """Return what of the scenario's expectations does not hold now."""
         assert self.case.scenario is not None

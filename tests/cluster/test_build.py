@@ -11,6 +11,7 @@ from cluster import build as building
 from cluster import toolchain
 from cluster.binaries import NEEDED, PROGRAMS, binaries, built, oldest_go, version_of
 from cluster.toolchain import BuildError
+from cluster.waiting import DEADLINE_S
 
 PROGRAM_NAMES = tuple(p.name for p in PROGRAMS)
 
@@ -115,7 +116,7 @@ def test_two_that_ask_at_once_build_once(cache: Path, fake_go: Path) -> None:
 
     asking = [subprocess.Popen(ask, env=env, stdout=subprocess.DEVNULL) for _ in range(3)]
 
-    assert [process.wait(30) for process in asking] == [0, 0, 0]
+    assert [process.wait(DEADLINE_S) for process in asking] == [0, 0, 0]
     assert fake_go.read_text().split() == [p.package for p in PROGRAMS]
 
 

@@ -11,7 +11,9 @@ import pytest
 from apportion.adapters.crds import definitions
 from cluster.client import Client
 from cluster.helm import helm
+from cluster.installing import has_rights
 from cluster.plane import ControlPlane
+from cluster.waiting import until
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 NAMESPACE = "apportion-system"
@@ -81,7 +83,9 @@ def test_two_releases_stand_side_by_side(client: Client, by_helm: Run) -> None:
     assert [d["metadata"]["name"] for d in found] == ["one", "two"]
 
 
-def test_the_commands_of_the_page_work_with_kubectl(client: Client, kubectl: Run) -> None:
+def test_the_commands_of_the_page_work_with_kubectl(
+    plane: ControlPlane, client: Client, kubectl: Run
+) -> None:
     created = kubectl("create", "-f", "-", stdin=definitions(), fails=bool(
         client.find("customresourcedefinitions", "queues.scheduling.volcano.sh")
     ))  # fmt: skip
@@ -95,6 +99,9 @@ def test_the_commands_of_the_page_work_with_kubectl(client: Client, kubectl: Run
     changed = [ln for ln in unchanged.splitlines() if "unchanged (server dry run)" not in ln]
     # A selector of a budget is replaced as a whole by every apply, and called configured for it.
     assert [ln for ln in changed if not ln.startswith("poddisruptionbudget.policy/")] == []
+    account = plane.access_of(NAMESPACE, "apportion")
+    with plane.client(account) as scheduler:
+        until(lambda: has_rights(scheduler), "the API server's authorizer has heard of the rights")
     told = kubectl(
         "auth", "can-i", "create", "pods", "--subresource=eviction", "-A",
         "--as", f"system:serviceaccount:{NAMESPACE}:apportion",

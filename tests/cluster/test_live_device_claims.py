@@ -147,7 +147,7 @@ def test_writes_that_are_refused_or_whose_answers_are_lost_are_made_again(
     for name in ("p", "q"):
         client.create(uses(name, resourceClaimTemplateName="t"))
 
-    until(lambda: all(node_of(client, n) for n in ("p", "q")), "both are bound", 60)
+    until(lambda: all(node_of(client, n) for n in ("p", "q")), "both are bound")
     assert (len(burst.met), len(lost.met)) == (3, 3)
     assert sorted(given(client)) == ["p", "q"]
     assert sorted(given(client).values()) == ["a", "b"]

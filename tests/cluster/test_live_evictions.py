@@ -9,7 +9,7 @@ from cluster.looking import nodes_of, wait_gone, wait_placed, wait_running
 from cluster.objects import budget, gang, node, pod, priority_class
 from cluster.rules import Refuse, Request
 from cluster.scheduler import Schedulers
-from cluster.waiting import until
+from cluster.waiting import stays, until
 
 pytestmark = pytest.mark.usefixtures("kwok", "controllers", "volcano")
 
@@ -81,13 +81,13 @@ def test_one_refusal_spares_all_until_it_is_taken_back(
     assert [r for r in proxy.seen if r.is_eviction] == []
     assert nodes_of(client).keys() == {"low-0", "low-1"}
     proxy.drop(refusal)
-    wait_placed(client, "high", deadline_s=30)
+    wait_placed(client, "high")
 
 
 @pytest.mark.usefixtures("full")
 def test_a_victim_that_takes_its_time_is_waited_for(client: Client, schedulers: Schedulers) -> None:
     client.delete("pods", "low-0", grace_s=0)
-    client.create(pod("slow", 4, priorityClassName="low", times={"gone-after": "2s"}))
+    client.create(pod("slow", 4, priorityClassName="low", times={"gone-after": "1h"}))
     client.bind("slow", "n1")
     wait_running(client, "slow")
     schedulers.start()
@@ -95,7 +95,9 @@ def test_a_victim_that_takes_its_time_is_waited_for(client: Client, schedulers: 
     client.create_all(gang("g", 2, 4, priority="high"))
 
     until(lambda: "deletionTimestamp" in client.read("pods", "slow")["metadata"], "slow leaves")
-    assert invariants.partial(client) == []
+    wait_gone(client, "low-1")
+    stays(lambda: not {"g-0", "g-1"} & nodes_of(client).keys(), "the gang waits for it", 1)
+    client.delete("pods", "slow", grace_s=0)
     wait_placed(client, "g-0", "g-1")
     assert invariants.faults(client) == []
 

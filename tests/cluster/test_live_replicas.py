@@ -6,11 +6,12 @@ import pytest
 
 from cluster.between import Proxy
 from cluster.client import Client
+from cluster.installing import NAMESPACE
 from cluster.looking import nodes_of, wait_placed
 from cluster.objects import gang, pod
 from cluster.rules import Hold, later_binds
-from cluster.scheduler import Schedulers
-from cluster.waiting import until
+from cluster.scheduler import Scheduler, Schedulers
+from cluster.waiting import DEADLINE_S, until
 
 pytestmark = pytest.mark.usefixtures("kwok", "volcano", "four")
 
@@ -18,6 +19,19 @@ AGAIN_S = 10.0
 """Within this time the work is done after a fault has ended."""
 
 MEMBERS = tuple(f"g-{i}" for i in range(4))
+
+
+def start_two(schedulers: Schedulers, client: Client, through: Proxy | None = None) -> Scheduler:
+    """Start a leader and one that follows it; return the leader."""
+
+    def is_led() -> bool:
+        lease = client.find("leases", "apportion", NAMESPACE)
+        return lease is not None and bool(lease["spec"].get("holderIdentity"))
+
+    leader = schedulers.start(through=through, elects=True)
+    until(is_led, "the first leads")
+    schedulers.start(elects=True)
+    return leader
 
 
 def test_a_scheduler_that_dies_between_two_binds_is_followed_by_one_that_completes_the_gang(
@@ -40,8 +54,7 @@ def test_a_scheduler_that_dies_between_two_binds_is_followed_by_one_that_complet
 def test_a_second_replica_takes_over_from_a_leader_that_dies_between_two_binds(
     client: Client, schedulers: Schedulers, proxy: Proxy
 ) -> None:
-    leader = schedulers.start(through=proxy, elects=True)
-    schedulers.start(elects=True)
+    leader = start_two(schedulers, client, through=proxy)
     held = proxy.add(Hold(later_binds()))
     client.create_all(gang("g", 4, 8))
     until(lambda: len(held.met) == 3 and nodes_of(client), "one is bound, three are held")
@@ -57,13 +70,12 @@ def test_a_second_replica_takes_over_from_a_leader_that_dies_between_two_binds(
 def test_a_second_replica_takes_over_at_once_from_a_leader_that_is_told_to_end(
     client: Client, schedulers: Schedulers
 ) -> None:
-    leader = schedulers.start(elects=True)
-    schedulers.start(elects=True)
+    leader = start_two(schedulers, client)
     client.create(pod("before", 1))
     wait_placed(client, "before")
 
     leader.send(signal.SIGTERM)
-    assert leader.wait(20) == 0
+    assert leader.wait(DEADLINE_S) == 0
     client.create(pod("after", 1))
 
     wait_placed(client, "after", deadline_s=AGAIN_S)
@@ -80,5 +92,5 @@ def test_a_scheduler_that_is_told_to_end_completes_what_it_has_begun(
     scheduler.send(signal.SIGTERM)
     held.release()
 
-    assert scheduler.wait(20) == 0
+    assert scheduler.wait(DEADLINE_S) == 0
     assert nodes_of(client).keys() == set(MEMBERS)

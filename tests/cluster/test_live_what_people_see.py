@@ -1,5 +1,6 @@
 """Conditions, events and statuses of a live scheduler, as the API server keeps them."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import yaml
 
 from apportion.adapters.crds import definition
 from cluster.client import Client
+from cluster.looking import wait_placed
 from cluster.manifests import apply_all
 from cluster.objects import gang, node, pod, priority_class, queue
 from cluster.scheduler import Schedulers
@@ -38,25 +40,23 @@ def group_status(client: Client, name: str) -> dict[str, Any]:
 
 
 def test_a_gang_that_waits_and_then_runs(client: Client, schedulers: Schedulers) -> None:
-    client.create(node("n1", 2))
+    client.create_all([node("n1", 2), *gang("g", 3, 1)])
     schedulers.start()
-    client.create_all(gang("g", 3, 1))
 
-    until(lambda: condition(client, "g-2"), "the pods are told why they wait")
-    waits = condition(client, "g-0")
-    until(lambda: group_status(client, "g"), "the group has a status")
-    before = group_status(client, "g")
-    told = reasons(client, "PodGroup", "g")
+    for i in range(3):
+        waits = until(partial(condition, client, f"g-{i}"), f"g-{i} is told why it waits")
+        assert (waits["status"], waits["reason"]) == ("False", "Unschedulable")
+        assert "2 of 3 members would fit" in waits["message"]
+    before = until(lambda: group_status(client, "g"), "the group has a status")
+    assert before["phase"] == "Inqueue"
+    assert before["conditions"][0]["reason"] == "NotEnoughResources"
+    told = until(lambda: reasons(client, "PodGroup", "g"), "an event tells why it waits")
+    assert told == ["FailedScheduling"]
+
     client.create(node("n2", 2))
     until(lambda: group_status(client, "g").get("phase") == "Running", "the group runs")
     until(lambda: "Scheduled" in reasons(client, "PodGroup", "g"), "it is told")
-
-    assert (waits["status"], waits["reason"]) == ("False", "Unschedulable")
-    assert "2 of 3 members would fit" in waits["message"]
-    assert before["phase"] == "Inqueue"
-    assert before["conditions"][0]["reason"] == "NotEnoughResources"
-    assert told == ["FailedScheduling"]
-    assert group_status(client, "g")["running"] == 3
+    until(lambda: group_status(client, "g")["running"] == 3, "all three are counted")
     assert condition(client, "g-0")["status"] == "True"
 
 
@@ -67,12 +67,12 @@ def test_at_the_limit_of_a_queue_no_node_is_asked_for(
     client.create(queue("small", capability={"nvidia.com/gpu": "2"}))
     schedulers.start()
     client.create_all(gang("in", 2, 1, queue="small"))
+    wait_placed(client, "in-0", "in-1")
     client.create_all(gang("out", 2, 1, queue="small"))
 
-    until(lambda: condition(client, "out-0").get("status") == "False", "it is told why it waits")
+    until(lambda: condition(client, "out-0").get("reason") == "QueueLimit", "it is told why")
+    assert condition(client, "out-0")["status"] == "False"
     until(lambda: counts(client, "small") == (1, 1), "the queue counts its groups")
-
-    assert condition(client, "out-0")["reason"] == "QueueLimit"
     allocated = client.read(QUEUE, "small")["status"]["allocated"]
     assert allocated["nvidia.com/gpu"] == "2"
 
@@ -89,9 +89,8 @@ def test_the_default_queue_is_made_and_open(client: Client, schedulers: Schedule
     client.create(pod("p"))
 
     until(lambda: client.find(QUEUE, "default"), "there is a queue default")
-    until(lambda: client.read(QUEUE, "default").get("status"), "it has a status")
-
-    assert client.read(QUEUE, "default")["status"]["state"] == "Open"
+    status = until(lambda: client.read(QUEUE, "default").get("status"), "it has a status")
+    assert status["state"] == "Open"
 
 
 def empty(name: str) -> dict[str, Any]:
@@ -166,10 +165,10 @@ def test_who_had_to_leave_is_told_for_whom(client: Client, schedulers: Scheduler
 def test_nothing_is_written_again_while_nothing_changes(
     client: Client, schedulers: Schedulers
 ) -> None:
-    client.create(node("n1", 2))
+    client.create_all([node("n1", 2), *gang("g", 3, 1)])
     one = schedulers.start()
-    client.create_all(gang("g", 3, 1))
-    until(lambda: condition(client, "g-2"), "the pods are told why they wait")
+    for i in range(3):
+        until(partial(condition, client, f"g-{i}"), f"g-{i} is told why it waits")
     until(lambda: reasons(client, "PodGroup", "g"), "an event is there")
     cycles = len(one.wait_for("cycle"))
     version = client.read("pods", "g-0")["metadata"]["resourceVersion"]

@@ -10,7 +10,7 @@ from cluster.client import ApiError, Client
 from cluster.objects import node, pod
 from cluster.plane import ControlPlane
 from cluster.rules import Hold, Lose, Refuse, Request
-from cluster.waiting import until
+from cluster.waiting import DEADLINE_S, until
 
 
 def is_bind_of(name: str) -> Refuse:
@@ -57,7 +57,7 @@ def test_a_held_request_goes_on_when_it_is_released(
         until(lambda: rule.met, "the bind is held")
         assert "nodeName" not in client.read("pods", "a")["spec"]
         proxy.drop(rule)
-        binding.result(10)
+        binding.result(DEADLINE_S)
 
     assert client.read("pods", "a")["spec"]["nodeName"] == "n1"
 

@@ -5,16 +5,19 @@ every time; all of them with ``-m soak``.
 """
 
 import itertools
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from apportion.adapters.inputs import Asked, Case, scenario_cases
 from cluster.client import Client
+from cluster.objects import node
 from cluster.scheduler import Scheduler, Schedulers
 from cluster.staging import Staged, can_be_staged, stage
-from cluster.waiting import until
+from cluster.waiting import DEADLINE_S, PlaneError, until
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 AREAS = ("affinity", "fairness", "gang", "lifecycle", "preempt", "queue", "reclaim", "security")
@@ -32,12 +35,6 @@ def cases() -> Iterator[object]:
                     yield pytest.param(case, id=f"{area}/{case.title}", marks=marks)
 
 
-def is_at_rest(scheduler: Scheduler, since: int) -> bool:
-    """Whether the last of its cycles since then changed nothing."""
-    cycles = scheduler.events("cycle")[since:]
-    return bool(cycles) and not (cycles[-1]["bound"] or cycles[-1]["evicted"])
-
-
 @pytest.mark.usefixtures("volcano", "kwok", "controllers")
 @pytest.mark.parametrize("case", list(cases()))
 def test_scenario_comes_true(client: Client, schedulers: Schedulers, case: Case) -> None:
@@ -49,19 +46,27 @@ def test_scenario_comes_true(client: Client, schedulers: Schedulers, case: Case)
 
 
 def settle(client: Client, scheduler: Scheduler, staged: Staged) -> None:
-    """Wait until two cycles in a row, the second asked for, have changed nothing."""
-    for number in range(2):
-        since = len(scheduler.events("cycle")) if number else 0
-        client.create(
-            {
-                "apiVersion": "v1", "kind": "Node", "metadata": {"name": f"tick-{number}"},
-                "spec": {"unschedulable": True},
-            }
-        )  # fmt: skip
+    """Wait until two cycles in a row, both asked for, have seen everything and changed nothing."""
+    quiet, end = 0, time.monotonic() + DEADLINE_S
+    for number in itertools.count():
+        staged.bring_back()
+        until(lambda: not staged.leaving(), "those who leave are gone")
+        before = staged.standing()
+        client.create(node(f"tick-{number}", 0, unschedulable=True))
+        cycle = cycle_with(scheduler, len(client.find_all("nodes")))
+        changed = cycle["bound"] or cycle["evicted"] or staged.standing() != before
+        quiet = 0 if changed or cycle["pods"] != len(before) else quiet + 1
+        if quiet == 2:
+            return
+        if time.monotonic() > end:
+            raise PlaneError(f"scenario {staged.case.title} does not come to rest: {cycle}")
 
-        def rests(since: int = since) -> bool:
-            before = len(staged.evicted)
-            staged.bring_back()
-            return len(staged.evicted) == before and is_at_rest(scheduler, since)
 
-        until(rests, f"scenario {staged.case.title} comes to rest", 30)
+def cycle_with(scheduler: Scheduler, nodes: int) -> dict[str, Any]:
+    """Return a cycle that has seen so many nodes, once there is one."""
+
+    def found() -> dict[str, Any] | None:
+        cycles = scheduler.events("cycle")
+        return cycles[-1] if cycles and cycles[-1]["nodes"] == nodes else None
+
+    return until(found, f"a cycle sees {nodes} nodes")

@@ -7,13 +7,15 @@ from typing import TypeVar
 T = TypeVar("T")
 
 PAUSE_S = 0.02
+DEADLINE_S = 90.0
+"""What takes a second takes so long at most on a machine that is busy with other things."""
 
 
 class PlaneError(RuntimeError):
     """The control plane does not do what it should; the message has the end of a log."""
 
 
-def until(ask: Callable[[], T | None], what: str, deadline_s: float = 20) -> T:
+def until(ask: Callable[[], T | None], what: str, deadline_s: float = DEADLINE_S) -> T:
     """Ask until the answer is true, and return it; the error says what did not come."""
     end = time.monotonic() + deadline_s
     while True:

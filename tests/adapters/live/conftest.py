@@ -9,9 +9,9 @@ import pytest
 
 @pytest.fixture
 def run() -> Callable[[Coroutine[Any, Any, Any]], Any]:
-    """Return what runs a coroutine to its end, within ten seconds."""
+    """Return what runs a coroutine to its end, within a minute."""
 
     def wait(what: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run(asyncio.wait_for(what, 10))
+        return asyncio.run(asyncio.wait_for(what, 60))
 
     return wait

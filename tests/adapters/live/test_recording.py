@@ -38,7 +38,7 @@ def test_a_cycle_that_comes_while_the_disk_is_slow_is_left_out(tmp_path: Path, r
         go = threading.Event()
 
         def keep(self, snapshot: Snapshot, config: Config, plan: Plan) -> Path:
-            self.go.wait(5)
+            self.go.wait(60)
             return super().keep(snapshot, config, plan)
 
     async def go() -> int:
