@@ -322,10 +322,10 @@ def test_patterns_match_anywhere(pattern: str, yes: list[str], no: list[str]) ->
 
 
 def test_no_pattern_takes_long() -> None:
-    began = time.monotonic()
+    began_s = time.thread_time()
 
     assert not NamePattern("^(a+)+(a|a)*$").finds("a" * 253 + "b")
-    assert time.monotonic() - began < 1
+    assert time.thread_time() - began_s < 1
 
 
 @pytest.mark.parametrize("bad", ["(", "a**", "(a)\\1", "(?<!a)b", "(x{900}){900}", "x{5000}"])

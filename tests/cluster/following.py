@@ -1,6 +1,7 @@
 """The feed under test, on a real API server, in a thread with an event loop of its own."""
 
 import asyncio
+import selectors
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +17,6 @@ from cluster.access import Access
 from cluster.waiting import DEADLINE_S, until
 
 T = TypeVar("T")
-_GOODBYE_S = 0.25
-"""TLS connections say goodbye after everything is closed, and nothing tells when they have."""
 
 
 class Following:
@@ -27,7 +26,8 @@ class Following:
         self._kubeconfig = access.write_kubeconfig(folder / "follower.kubeconfig")
         self._pace = pace or Pace(discover_s=0.2)
         self._mirror = Mirror(ReadOptions())
-        self._loop = asyncio.new_event_loop()
+        self._selector = selectors.DefaultSelector()
+        self._loop = asyncio.SelectorEventLoop(self._selector)
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._over = asyncio.Event()
         self.feed: Feed
@@ -58,7 +58,10 @@ class Following:
             await self._over.wait()
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
-        await asyncio.sleep(_GOODBYE_S)
+        # TLS connections say goodbye after all is closed: the loop's own socket is left then.
+        async with asyncio.timeout(DEADLINE_S):
+            while len(self._selector.get_map()) > 1:
+                await asyncio.sleep(0.01)
 
     def ask(self, question: Callable[[], T]) -> T:
         """Return the answer, found between two steps of the feed."""

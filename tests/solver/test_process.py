@@ -17,6 +17,7 @@ STEP = 'say({"status": "STEP", "values": [1, 2], "bound": 0})\n'
 
 def asked(limit_s: float | None) -> Reply:
     with SolverProcess() as process:
+        process.wait()  # its start takes its time on a machine that is busy
         return process.solve(MODEL, GOAL, (), None, {}, limit_s)
 
 
