@@ -16,6 +16,8 @@ from cluster.waiting import until
 
 GROUP, QUEUE = "PodGroup.scheduling.volcano.sh", "Queue.scheduling.volcano.sh"
 EVENT = "Event.events.k8s.io"
+UNADVISED = ("--advise", "0")
+"""Where it matters what is told and how often: what would start a group is told later."""
 pytestmark = pytest.mark.usefixtures("kwok", "volcano")
 
 
@@ -41,7 +43,7 @@ def group_status(client: Client, name: str) -> dict[str, Any]:
 
 def test_a_gang_that_waits_and_then_runs(client: Client, schedulers: Schedulers) -> None:
     client.create_all([node("n1", 2), *gang("g", 3, 1)])
-    schedulers.start()
+    schedulers.start(*UNADVISED)
 
     for i in range(3):
         waits = until(partial(condition, client, f"g-{i}"), f"g-{i} is told why it waits")
@@ -166,7 +168,7 @@ def test_nothing_is_written_again_while_nothing_changes(
     client: Client, schedulers: Schedulers
 ) -> None:
     client.create_all([node("n1", 2), *gang("g", 3, 1)])
-    one = schedulers.start()
+    one = schedulers.start(*UNADVISED)
     for i in range(3):
         until(partial(condition, client, f"g-{i}"), f"g-{i} is told why it waits")
     until(lambda: reasons(client, "PodGroup", "g"), "an event is there")

@@ -100,7 +100,7 @@ class Troubles:
         running = self._schedulers.started[-1]
         stays(lambda: running.is_running, "the scheduler runs", self._chance.uniform(2, 10))
         self._plane.resume("etcd")
-        until(self._plane.is_ready, "the API server is ready after a pause of etcd", 30)
+        until(self._plane.is_ready, "the API server is ready after a pause of etcd")
 
     def _move_clock(self) -> None:
         """Let the scheduler's clock jump: by minutes, forwards or backwards, or to the truth."""
