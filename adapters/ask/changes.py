@@ -142,11 +142,14 @@ def first_change(
         "due": asked.dues,
     }  # fmt: skip
     may = [k for k in kinds if not is_held or k in ("queue", "members")]
+    # Where pods have to share a domain, it matters in which one the nodes are.
+    near = any(b.required is not None for b in outcome.scene.bonds.of_group(trial.key))
     for kind in may:
         found = by_kind[kind]()
-        change = (
-            min(found, key=_nodes_added, default=None) if kind == "nodes" else next(found, None)
-        )
+        if near and kind == "nodes":
+            change = min(found, key=_nodes_added, default=None)
+        else:
+            change = next(found, None)
         if change is not None:
             return change
     return None

@@ -11,6 +11,7 @@ import pytest
 from apportion.adapters.ask.brief import Brief
 from apportion.adapters.ask.brief_child import Question
 from apportion.adapters.live import adviser as module
+from apportion.adapters.live.advice import AGAIN_S
 from apportion.adapters.live.adviser import MEMORY_MIB, REST, Adviser, Means, by_child
 from apportion.adapters.live.carry import Carried
 from apportion.adapters.live.loop import Cycle
@@ -99,6 +100,19 @@ def test_without_an_answer_the_adviser_goes_on(error: Exception, caplog: Any) ->
     assert (bench.news, bench.counted) == (0, ["late"])
     assert [r.message for r in caplog.records] == ["no advice"]
     assert bench.once() is None
+
+
+def test_who_came_after_others_that_took_the_time_is_asked_about_again_soon() -> None:
+    bench = Bench(*gang("a", 9), *gang("b", 9), says={"default/b": TimeoutError()})
+    bench.cycle()
+    bench.once()
+    at_once = bench.once()
+    bench.now_s += AGAIN_S
+    bench.once()
+
+    assert at_once is None
+    assert [q.groups for q in bench.questions] == [("default/a", "default/b"), ("default/b",)]
+    assert bench.counted == ["none", "late", "late"]
 
 
 def test_the_solver_of_a_question_gets_little_memory() -> None:
