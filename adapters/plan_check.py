@@ -15,6 +15,7 @@ from ..models import (
     Violation,
 )
 from ..models.amounts import total
+from ..models.devices import WHOLE_GPU
 from ..policies.admission import check_admissions, could_enter
 from ..policies.goals import goals_for
 from ..policies.legality import verify
@@ -28,6 +29,9 @@ from .plan_file import GivenPlan, given
 STRUCTURE, OBJECTIVE, QUEUES, ORDER = "plan", "objective", "queues", "order"
 WORK = ("repair", "entitled", "surplus")
 """Tiers that only the engine can measure: their levels are not in the plan."""
+
+_NO_SHARE = frozenset(("pods", WHOLE_GPU))
+"""What queues have no share of."""
 
 
 def scene_of(snapshot: Snapshot, config: Config) -> Scene:
@@ -269,7 +273,7 @@ def _queue(row: QueueRow, outcome: Outcome, about: str) -> Iterable[Violation]:
     scene = outcome.scene
     queue = scene.tree.queues[QueueName(row.name)]
     use = scene.ledger.amounts([int(v) for v in outcome.use_after[queue.name]])
-    for r in sorted({*use, *row.allocated} - {"pods"}):
+    for r in sorted({*use, *row.allocated} - _NO_SHARE):
         if use[r] != row.allocated[r]:
             yield _wrong(about, f"says {row.allocated[r]} of {r}, adds up to {use[r]}", QUEUES)
     if dict(queue.deserved) != dict(row.deserved):
@@ -291,5 +295,5 @@ def _share(use: "dict[str, int] | object", snapshot: Snapshot) -> float | None:
     if any("pods" in q.deserved or "pods" in q.capability for q in snapshot.queues):
         return None
     there = total(n.allocatable for n in snapshot.nodes if n.takes_pods)
-    parts = [v / there[r] if there[r] else 1.0 for r, v in use.items() if r != "pods"]
+    parts = [v / there[r] if there[r] else 1.0 for r, v in use.items() if r not in _NO_SHARE]
     return max(parts, default=0.0)

@@ -45,6 +45,8 @@ class DeviceShare(Value, frozen=True):
     not_models: tuple[str, ...] = ()
     uuids: tuple[str, ...] = ()
     not_uuids: tuple[str, ...] = ()
+    resource: str = GPU
+    """What its devices are counted as, and what it is charged as a part of."""
 
     def bears(self, device: Device) -> bool:
         """Say whether the share could ever be on the device, were that idle."""

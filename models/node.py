@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from .amounts import ZERO, Amounts
 from .blocks import DeviceBlocks
-from .devices import Device
+from .devices import GPU, Device
 from .names import NodeName
 from .numa import Numa
 from .resource_claim import PoolDevice
@@ -42,6 +42,8 @@ class Node(Value, frozen=True):
     """Its devices by index; () where no pod asks for a share of one."""
     hands_out: tuple[str, ...] = ()
     """Ways in which a device gets to a pod here: ``whole``, and those of shares."""
+    device_resource: str = GPU
+    """What those devices are counted as."""
     blocks: tuple[DeviceBlocks, ...] = ()
     """Resources whose devices lie in blocks."""
     numa: Numa | None = None

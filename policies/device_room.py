@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..models import Snapshot
-from ..models.devices import GPU
 
 if TYPE_CHECKING:
     from .ledger import Ledger, Matrix
@@ -20,21 +19,29 @@ if TYPE_CHECKING:
 def leeway(snapshot: Snapshot, ledger: "Ledger") -> "Matrix":
     """Return what is added to the allocatable amounts, one row a node."""
     out: Matrix = np.zeros((len(snapshot.nodes), len(ledger.resources)), dtype=ledger.dtype)
-    known = [d.memory_mib for n in snapshot.nodes for d in n.devices if d.memory_mib]
-    column = ledger.column.get(GPU)
-    if not known or column is None or not any(_by_memory(snapshot)):
-        return out
-    least = min(known)
-    for i, n in enumerate(snapshot.nodes):
-        out[i][column] = sum(
-            -(-1000 * d.memory_mib // least) - 1000 for d in n.devices if d.memory_mib
-        )
+    least: dict[str, int] = {}
+    asked = _by_memory(snapshot)
+    for n in snapshot.nodes if asked else ():
+        for d in n.devices:
+            if d.memory_mib:
+                least[n.device_resource] = min(
+                    d.memory_mib, least.get(n.device_resource, d.memory_mib)
+                )
+    for i, n in enumerate(snapshot.nodes if least else ()):
+        column = ledger.column.get(n.device_resource)
+        if column is not None and n.device_resource in asked:
+            out[i][column] = sum(
+                -(-1000 * d.memory_mib // least[n.device_resource]) - 1000
+                for d in n.devices
+                if d.memory_mib
+            )
     return out
 
 
-def _by_memory(snapshot: Snapshot) -> "list[bool]":
-    specs = {id(p.spec): p.spec for p in snapshot.pods}.values()
-    return [s.share is not None and s.share.memory_mib > 0 for s in specs]
+def _by_memory(snapshot: Snapshot) -> set[str]:
+    """Return the resources of which shares are asked for by memory."""
+    shares = {id(p.spec): p.spec.share for p in snapshot.pods}.values()
+    return {s.resource for s in shares if s is not None and s.memory_mib > 0}
 
 
 def sharing_nodes(scene: "Scene") -> set[int]:
@@ -48,11 +55,11 @@ def sharing_nodes(scene: "Scene") -> set[int]:
 
 def promising_nodes(scene: "Scene") -> set[int]:
     """Return the nodes where more whole devices can be charged than are there and healthy."""
-    column = scene.ledger.column.get(GPU)
-    if column is None:
-        return set()
+    column = scene.ledger.column
     return {
         i
         for i, n in enumerate(scene.nodes)
-        if n.devices and scene.offered[i][column] > 1000 * sum(d.healthy for d in n.devices)
+        if n.devices
+        and n.device_resource in column
+        and scene.offered[i][column[n.device_resource]] > 1000 * sum(d.healthy for d in n.devices)
     }

@@ -58,6 +58,9 @@ class Devices:
             return None
         if share.by not in self.handover or share.by not in node.hands_out:
             return Reason(self.name, about, self._nobody(share.by, node))
+        if share.resource != node.device_resource:
+            said = f"has no devices that are counted as {share.resource}"
+            return Reason(self.name, about, said)
         able = 0
         for d in node.devices:
             able += share.bears(d) and fits(size_of(share, d), room_of(d))

@@ -296,7 +296,7 @@ class Scene:
         if features.name:
             yield [n.name for n in nodes]
         if features.devices:
-            yield [(n.devices, n.hands_out) for n in nodes]
+            yield [(n.devices, n.hands_out, n.device_resource) for n in nodes]
         if features.cells:
             yield [n.numa for n in nodes]
         if features.pools:

@@ -5,7 +5,7 @@ plug-ins; KAI's reservation pods and group labels.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,16 +16,17 @@ from ...models.devices import GPU
 from ..paths import below
 from .faults import Book, Ledger
 from .meta import Thing
+from .vendors import NVIDIA, OTHERS, Vendor
 
 if TYPE_CHECKING:
     from .pods import Candidate
 
 _MEMORY = "nvidia.com/gpu.memory"
 _MIG, _REPLICAS = "nvidia.com/mig.strategy", "nvidia.com/gpu.replicas"
-_VOLCANO, _HAMI = "volcano.sh/node-vgpu-register", "hami.io/node-nvidia-register"
+_VOLCANO, _HAMI = "volcano.sh/node-vgpu-register", NVIDIA.register
 _UNHEALTHY = "volcano.sh/gpu-unhealthy-ids"
 _CARD_MEMORY, _CARDS = "volcano.sh/gpu-memory", "volcano.sh/gpu-number"
-_ALLOCATED = ("volcano.sh/vgpu-ids-new", "hami.io/vgpu-devices-allocated")
+_ALLOCATED = ("volcano.sh/vgpu-ids-new", NVIDIA.allocated)
 GROUP, GROUPS = "runai-gpu-group", "runai-gpu-group/"
 RESERVED_INDEX = "run.ai/reserve_for_gpu_index"
 DEVICE_INDEX = "apportion.dev/device-index"
@@ -39,6 +40,8 @@ class Described(NamedTuple):
     devices: tuple[Device, ...]
     hands_out: tuple[str, ...]
     offers: Mapping[str, int]
+    resource: str = GPU
+    """What the devices are counted as."""
 
 
 class Cards:
@@ -69,6 +72,11 @@ class Cards:
             self.by_node[name] = Described(devices, ways, self.by_node[name].offers)
 
     @cached_property
+    def vendors(self) -> tuple[Vendor, ...]:
+        """Whose devices some node has registered, NVIDIA's left out."""
+        return tuple(v for v in OTHERS if any(v.register in t.annotations for t, _ in self._nodes))
+
+    @cached_property
     def by_node(self) -> dict[str, Described]:
         plain: dict[object, Described] = {}
         with self._ledger.into(self.book):
@@ -85,56 +93,74 @@ class Cards:
         return any(x.mode == "mig" for d in self.by_node.values() for x in d.devices)
 
     @cached_property
-    def least_mib(self) -> int:
-        """The memory of the smallest device; 0 where no node says it."""
-        known = (x.memory_mib for d in self.by_node.values() for x in d.devices)
-        return min((m for m in known if m), default=0)
+    def least_mib(self) -> Mapping[str, int]:
+        """The memory of the smallest device by what they are counted as; 0 where nobody says it."""
+        out: dict[str, int] = {}
+        for d in self.by_node.values():
+            known = [x.memory_mib for x in d.devices if x.memory_mib]
+            before = out.get(d.resource, 0)
+            if d.devices:
+                out[d.resource] = min([*known, *([before] if before else [])], default=0)
+        return out
 
     def nodes(self, asked: bool) -> list[Node]:
         """Return the nodes, with their devices where somebody asks for shares of some.
 
         What HAMi's plug-in offers as whole devices are its shares: its register counts always.
         """
-        if not asked and not any(_HAMI in t.annotations for t, _ in self._nodes):
+        registered = bool(self.vendors) or any(_HAMI in t.annotations for t, _ in self._nodes)
+        if not asked and not registered:
             return [n for _, n in self._nodes]
         out = []
         for _, n in self._nodes:
             found = self.by_node[n.name]
             if found.devices:
                 offers = Amounts({**n.allocatable, **found.offers})
-                n = replace(n, devices=found.devices, hands_out=found.hands_out, allocatable=offers)
+                n = replace(
+                    n, devices=found.devices, hands_out=found.hands_out, allocatable=offers,
+                    device_resource=found.resource,
+                )  # fmt: skip
             out.append(n)
         return out
 
     def _described(self, thing: Thing, node: Node, plain: dict[object, Described]) -> Described:
-        for key, way, read in (
-            (_VOLCANO, ("volcano",), _volcano_register),
-            (_HAMI, ("hami", "whole"), _hami_register),
-        ):
-            if key not in thing.annotations:
-                continue
-            try:
-                devices = tuple(read(thing.annotations[key]))
-            except (ValueError, TypeError, AttributeError):
+        if _VOLCANO in thing.annotations:
+            devices = self._registered(thing, _VOLCANO, _volcano_register)
+            if node.allocatable[GPU]:
+                return Described(devices, ("volcano", "whole"), {})
+            return Described(devices, ("volcano",), {GPU: 1000 * sum(d.healthy for d in devices)})
+        if _HAMI in thing.annotations:
+            devices = self._registered(thing, _HAMI, _hami_register)
+            return Described(devices, ("hami", "whole"), _offers(devices, NVIDIA))
+        there = [v for v in self.vendors if v.register in thing.annotations]
+        if there and not node.allocatable[GPU]:
+            if len(there) > 1:
                 self._ledger.warn(
-                    thing.title, below("metadata.annotations", key),
-                    "cannot be read, so its devices take no shares; restart the device plug-in",
+                    thing.title, below("metadata.annotations", there[1].register),
+                    f"stands beside devices {there[0].word}: of two kinds on one node only the "
+                    "first is shared",
                 )  # fmt: skip
-                return Described((), (), {})
-            healthy = [d for d in devices if d.healthy]
-            offers = {GPU: 1000 * len(healthy)}
-            if way[0] == "hami":
-                offers["nvidia.com/gpumem"] = 1000 * sum(d.memory_mib for d in healthy)
-                offers["nvidia.com/gpucores"] = 100_000 * len(healthy)
-            elif node.allocatable[GPU]:
-                way, offers = (*way, "whole"), {}
-            return Described(devices, way, offers)
+            devices = self._registered(thing, there[0].register, _hami_register)
+            offers = _offers(devices, there[0])
+            return Described(devices, ("hami",), offers, there[0].resource)
         if node.allocatable[_CARDS] and node.allocatable[_CARD_MEMORY]:
             return _cards(thing, node)
         same = (node.allocatable[GPU], *(node.labels.get(k) for k in (_MEMORY, _MIG, _REPLICAS)))
         if same not in plain:
             plain[same] = _plain(node)
         return plain[same]
+
+    def _registered(
+        self, thing: Thing, key: str, read: Callable[[str], Iterator[Device]]
+    ) -> tuple[Device, ...]:
+        try:
+            return tuple(read(thing.annotations[key]))
+        except (ValueError, TypeError, AttributeError):
+            self._ledger.warn(
+                thing.title, below("metadata.annotations", key),
+                "cannot be read, so its devices take no shares; restart the device plug-in",
+            )  # fmt: skip
+            return ()
 
     # Who holds what
 
@@ -180,7 +206,7 @@ class Cards:
             i for g in groups_of(thing) if (i := self._group_index.get((node, g))) is not None
         }
         by_uuid = {d.uuid: i for i, d in enumerate(there.devices) if d.uuid}
-        for key in _ALLOCATED:
+        for key in (*_ALLOCATED, *(v.allocated for v in self.vendors)):
             for u in _allocated(thing.annotations.get(key, "")):
                 at = by_uuid.get(u, by_uuid.get(u.partition("[")[0]))
                 found |= set() if at is None else {at}
@@ -254,6 +280,16 @@ def _allocated(text: str) -> Iterator[str]:
         uuid = device.split(",")[0].strip()
         if uuid:
             yield uuid
+
+
+def _offers(devices: Iterable[Device], vendor: Vendor) -> dict[str, int]:
+    """Return what HAMi's plug-in has in all, so that queues can name it."""
+    healthy = [d for d in devices if d.healthy]
+    return {
+        vendor.resource: 1000 * len(healthy),
+        vendor.memory: 1000 * sum(d.memory_mib for d in healthy) // vendor.memory_mib,
+        vendor.cores: 100_000 * len(healthy),
+    }
 
 
 def _volcano_register(text: str) -> Iterator[Device]:

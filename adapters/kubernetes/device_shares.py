@@ -1,8 +1,8 @@
 """Shares of devices that pods ask for, in the words of KAI, Volcano and HAMi.
 
 A share is charged as the largest of its memory, core and fraction part, in thousandths of
-``nvidia.com/gpu`` for each device, rounded down; of memory, its part of the smallest device in the
-cluster.
+``nvidia.com/gpu`` (or what else its devices are counted as) for each device, rounded down; of
+memory, its part of the smallest such device in the cluster.
 """
 
 from collections.abc import Mapping
@@ -16,19 +16,17 @@ from ..paths import below
 from .cards import Cards
 from .faults import Faults, Ledger
 from .meta import Thing
+from .vendors import NVIDIA, OTHERS, Vendor, vendor_of
 
 FRACTION, MEMORY, NUMBER = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"
 _MODES = ("volcano.sh/vgpu-mode", "nvidia.com/vgpu-mode")
-_MODELS, _NOT_MODELS = "nvidia.com/use-gputype", "nvidia.com/nouse-gputype"
-_UUIDS = ("volcano.sh/vgpu-use-gpuuuid", "nvidia.com/use-gpuuuid")
-_NOT_UUIDS = ("volcano.sh/vgpu-nouse-gpuuuid", "nvidia.com/nouse-gpuuuid")
 ANNOTATIONS = frozenset(
-    (FRACTION, MEMORY, NUMBER, *_MODES, _MODELS, _NOT_MODELS, *_UUIDS, *_NOT_UUIDS)
+    (FRACTION, MEMORY, NUMBER, *_MODES, *(k for v in (NVIDIA, *OTHERS) for k in v.annotations))
 )
 """Annotations that say something of a share."""
 VOLCANO = "volcano.sh/vgpu-"
 GPUSHARE = ("volcano.sh/gpu-memory", "volcano.sh/gpu-number")
-HAMI = ("nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores")
+HAMI = (NVIDIA.memory, NVIDIA.percent, NVIDIA.cores)
 _RESOURCES = frozenset(
     (
         *HAMI, *GPUSHARE,
@@ -53,16 +51,19 @@ def with_share(spec: PodSpec, thing: Thing, cards: Cards, faults: Faults) -> Pod
     if (FRACTION in notes or MEMORY in notes) and GPU not in asks:
         share = _reservation(notes, faults)
     elif _RESOURCES.isdisjoint(asks):
-        return spec
+        other = next((v for v in cards.vendors if v.resource in asks), None)
+        if other is None:
+            return spec
+        share = _hami(asks, notes, other)
     elif any(r.startswith(VOLCANO) for r in asks):
         share = _volcano(asks, notes)
     elif any(r in asks for r in GPUSHARE):
         share = _gpushare(asks)
     else:
-        share = _hami(asks, notes)
+        share = _hami(asks, notes, NVIDIA)
     if share is None:
         return spec
-    return replace(spec, share=share, requests=_charged(asks, share, cards.least_mib))
+    return replace(spec, share=share, requests=_charged(asks, share, cards))
 
 
 def warn_of_notes(spec: PodSpec, thing: Thing, ledger: Ledger) -> None:
@@ -81,16 +82,18 @@ def warn_of_notes(spec: PodSpec, thing: Thing, ledger: Ledger) -> None:
             )  # fmt: skip
 
 
-def _charged(asks: Amounts, share: DeviceShare, least_mib: int) -> Amounts:
+def _charged(asks: Amounts, share: DeviceShare, cards: Cards) -> Amounts:
+    least_mib = cards.least_mib.get(share.resource, 0)
     part = share.memory_mib * 1000 // least_mib if least_mib else 1000 * bool(share.memory_mib)
     each = min(1000, max(1, part, share.memory_ppm // 1000, share.cores_percent * 10))
     out = {r: v for r, v in asks.items() if not r.endswith("-percentage")}
     out.pop("nvidia.com/priority", None)
     if share.by == "hami":
-        for r in ("nvidia.com/gpumem", "nvidia.com/gpucores"):
+        vendor = vendor_of(share.resource)
+        for r in (vendor.memory, vendor.cores):
             if r in out:
                 out[r] *= share.devices
-    return Amounts({**out, GPU: each * share.devices})
+    return Amounts({**out, share.resource: each * share.devices})
 
 
 def _reservation(notes: Mapping[str, str], faults: Faults) -> DeviceShare | None:
@@ -152,22 +155,23 @@ def _volcano(asks: Amounts, notes: Mapping[str, str]) -> DeviceShare:
         min(100, percent) * WHOLE_PPM // 100,
         min(100, _whole(asks, VOLCANO + "cores")),
         _first(notes, _MODES) or "hami-core",
-        *_choice(notes),
+        *_choice(notes, NVIDIA),
     )
 
 
-def _hami(asks: Amounts, notes: Mapping[str, str]) -> DeviceShare:
-    mib, percent = _whole(asks, HAMI[0]), _whole(asks, HAMI[1])
+def _hami(asks: Amounts, notes: Mapping[str, str], vendor: Vendor) -> DeviceShare:
+    mib, percent = _whole(asks, vendor.memory) * vendor.memory_mib, _whole(asks, vendor.percent)
     if not mib and not percent:
         percent = 100
     return DeviceShare(
         "hami",
-        max(1, _whole(asks, GPU)),
+        max(1, _whole(asks, vendor.resource)),
         mib,
         min(100, percent) * WHOLE_PPM // 100,
-        min(100, _whole(asks, HAMI[2])),
-        _first(notes, _MODES),
-        *_choice(notes),
+        min(100, _whole(asks, vendor.cores)),
+        _first(notes, _MODES) if vendor is NVIDIA else "",
+        *_choice(notes, vendor),
+        vendor.resource,
     )
 
 
@@ -183,7 +187,7 @@ def _first(notes: Mapping[str, str], keys: tuple[str, ...]) -> str:
 
 
 def _choice(
-    notes: Mapping[str, str],
+    notes: Mapping[str, str], vendor: Vendor
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return which models and devices the pod wants, and which it does not."""
 
@@ -191,8 +195,8 @@ def _choice(
         return tuple(sorted({w.strip() for w in text.split(",") if w.strip()}))
 
     return (
-        words(notes.get(_MODELS, "").lower()),
-        words(notes.get(_NOT_MODELS, "").lower()),
-        words(_first(notes, _UUIDS)),
-        words(_first(notes, _NOT_UUIDS)),
+        words(notes.get(vendor.models, "").lower()),
+        words(notes.get(vendor.not_models, "").lower()),
+        words(_first(notes, vendor.uuids)),
+        words(_first(notes, vendor.not_uuids)),
     )

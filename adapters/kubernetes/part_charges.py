@@ -3,7 +3,7 @@
 A MIG slice is charged the larger of its compute and its memory part of the GPU, a replica of a
 shared GPU its part, in thousandths of nvidia.com/gpu; where no queue names that, nobody is. Nodes
 offer as much more of it. What is whole there is counted beside it, so that nobody starts on parts
-who asked for a whole GPU.
+who asked for a whole GPU; so it is, charged or not, where one pod asks for both.
 """
 
 import re
@@ -25,9 +25,9 @@ def with_parts_charged(
 ) -> tuple[list[Node], list[Pod]]:
     """Return nodes and pods with parts counted as nvidia.com/gpu, where a queue names that."""
     charges = charges_of(nodes)
-    if not charges or not names_gpus(queues):
+    if not charges:
         return list(nodes), list(pods)
-    made = Charged(charges)
+    made = Charged(charges, names_gpus(queues))
     return [made.node(n) for n in nodes], [made.pod(p) for p in pods]
 
 
@@ -66,15 +66,23 @@ def _part(resource: str, model: Model | None, replicas: str) -> int:
 
 
 class Charged:
-    """Adds charges; equal specs stay one object."""
+    """Adds charges; equal specs stay one object.
 
-    def __init__(self, charges: Mapping[str, int]) -> None:
+    ``counted``: whether anybody is charged; if not, only whole GPUs are told from parts where both
+    are asked for or offered.
+    """
+
+    def __init__(self, charges: Mapping[str, int], counted: bool = True) -> None:
         self._charges = charges
+        self._counted = counted
         self._specs: dict[int, tuple[PodSpec, PodSpec]] = {}
 
     def _with(self, amounts: Amounts) -> Amounts:
         """Return the amounts with parts added, and what is whole beside them."""
         whole = amounts[GPU]
+        if not self._counted:
+            both = not amounts.keys().isdisjoint(self._charges)
+            return amounts.plus({WHOLE_GPU: whole}) if both else amounts
         parts = sum(c * -(-amounts[r] // UNIT) for r, c in self._charges.items())
         return Amounts({**amounts, GPU: whole + parts, WHOLE_GPU: whole})
 

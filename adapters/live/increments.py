@@ -71,7 +71,7 @@ class Increments:
         if new_moment:
             changed |= readings.undated
         if readings.forget_the_gone() and self._charges:
-            self._charged = Charged(self._charges)
+            self._charged = Charged(self._charges, bool(self._names_gpus))
         self.read_again = ReadAgain(readings.read_again, len(self._families.came))
         went = {p.key for f in self._families.went for p in f.pods}
         came = {p.key: p for f in self._families.came for p in f.pods}
@@ -115,13 +115,13 @@ class Increments:
         named = names_gpus(backdrop.queues)
         if not are_new and named == self._names_gpus:
             return
-        self._names_gpus = named
-        charges = charges_of(backdrop.nodes) if named else {}
-        if charges != self._charges:
+        charges = charges_of(backdrop.nodes)
+        if charges != self._charges or (charges and named != self._names_gpus):
             self._charges = charges
-            self._charged = Charged(charges) if charges else None
+            self._charged = Charged(charges, named) if charges else None
             for pod in chain(self._foreign.values(), *(f.pods for f in self._families.all())):
                 came[pod.key] = pod
+        self._names_gpus = named
         nodes = backdrop.nodes
         self._nodes = tuple(nodes if self._charged is None else map(self._charged.node, nodes))
 

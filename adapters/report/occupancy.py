@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...models import GroupKey, Node, NodeName, Plan, Pod, PodState, Snapshot
-from ...models.devices import GPU
 
 State = Literal["runs", "starts", "promised", "leaving"]
 ORDER: Mapping[State, int] = {"runs": 0, "starts": 1, "promised": 2, "leaving": 3}
@@ -120,9 +119,10 @@ def _cells(resource: str, node: Node, here: list[Stay]) -> Row:
         {} for _ in range(-(-amount // WHOLE))
     ]
     free = [float(WHOLE)] * len(cells)
-    for s in sorted(here, key=lambda s: (ORDER[s.state], not (resource == GPU and s.devices))):
+    counted = resource == node.device_resource
+    for s in sorted(here, key=lambda s: (ORDER[s.state], not (counted and s.devices))):
         asked = s.pod.spec.requests[resource]
-        known = s.devices if resource == GPU else ()
+        known = s.devices if counted else ()
         for i, part in _spots(asked, known, free):
             who = (s.pod.group, s.state)
             cells[i][who] = cells[i].get(who, 0.0) + part

@@ -3,6 +3,7 @@
 import pytest
 
 from apportion.adapters.kubernetes.part_charges import with_parts_charged
+from apportion.adapters.plan_check import scene_of, violations_of
 from apportion.models import (
     Amounts,
     Config,
@@ -19,6 +20,7 @@ from apportion.models import (
     snapshot_of,
 )
 from apportion.models.devices import GPU, SHARED_GPU, WHOLE_GPU
+from apportion.policies.device_packing import whole_devices
 from apportion.solver.entry import plan
 
 A100 = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/mig.strategy": "mixed"}
@@ -111,3 +113,31 @@ def test_whole_gpus_do_not_come_out_of_slices() -> None:
     assert started(made) == {"w0", "s"}
     queue = plan(made, Config(deterministic=True)).queues[0]
     assert dict(queue.allocated) == {"cpu": 2000, GPU: 2000, THREE: 2000}
+
+
+def test_whole_gpus_are_told_from_slices_where_nobody_is_charged() -> None:
+    there = node("n", A100, **{GPU: 3000, THREE: 2000})
+    both, plain = pod("both", **{GPU: 2000, THREE: 1000}), pod("plain", **{GPU: 1000})
+
+    nodes, pods = with_parts_charged([there], [both, plain], [Queue(QUEUE)])
+
+    assert nodes[0].allocatable[GPU] == nodes[0].allocatable[WHOLE_GPU] == 3000
+    assert pods[0].spec.requests[GPU] == pods[0].spec.requests[WHOLE_GPU] == 2000
+    assert whole_devices(pods[0]) == 2
+    assert pods[1] == plain
+
+
+def test_queues_of_a_plan_with_whole_gpus_and_slices_add_up() -> None:
+    queue = Queue(QUEUE, deserved={GPU: 5000})
+    there = node("n", A100, **{GPU: 3000, THREE: 2000})
+    nodes, pods = with_parts_charged(
+        [there], [pod("slice", **{THREE: 1000}), pod("both", **{GPU: 2000, THREE: 1000})], [queue]
+    )
+    groups = [Group("n", p.name, QUEUE) for p in pods]
+    world = snapshot_of(nodes=nodes, pods=pods, groups=groups, queues=[queue])
+    settings = Config(deterministic=True)
+
+    made = plan(world, settings)
+
+    assert len(made.binds) == 2
+    assert list(violations_of(made, scene_of(world, settings))) == []

@@ -22,7 +22,8 @@ def hands_out(pod: Pod, node: Node) -> bool:
         whole = pod.spec.requests[GPU] >= 1000
         return not (whole and node.devices) or "whole" in node.hands_out
     able = sum(suits(share, d) and memory_of(share, d) <= 1 for d in node.devices)
-    return share.by in node.hands_out and able >= share.devices
+    alike = share.resource == node.device_resource
+    return alike and share.by in node.hands_out and able >= share.devices
 
 
 def suits(share: DeviceShare, device: Device) -> bool:

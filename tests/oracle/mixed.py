@@ -16,6 +16,9 @@ from oracle.share_worlds import with_shares
 from oracle.stored import with_volumes
 from oracle.worlds import CPU, GPU
 
+WHOLE_GPU = "nvidia.com/gpu (whole)"
+"""What a pod asks for of whole GPUs, where it asks for slices too."""
+DCU = "hygon.com/dcunum"
 SLICES = ("nvidia.com/mig-1g.10gb", "nvidia.com/mig-3g.40gb")
 MIXED = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/mig.strategy": "mixed"}
 Family = Callable[[Snapshot, Random], Snapshot]
@@ -62,11 +65,38 @@ def _with_shares(base: Snapshot, rng: Random) -> Snapshot:
         if p.spec not in specs:
             share = None if p.spec.share is None else _of_dialect(p.spec.share, by, rng)
             specs[p.spec] = replace(p.spec, share=share)
-    return replace(
+    base = replace(
         base,
         nodes=tuple(_speaking(n, by, rng) for n in base.nodes),
         pods=tuple(replace(p, spec=specs[p.spec]) for p in base.pods),
     )
+    return _with_dcus(base, rng) if by == "hami" and rng.random() < 0.4 else base
+
+
+def _with_dcus(base: Snapshot, rng: Random) -> Snapshot:
+    """Give some nodes devices of another vendor; some of the shares that wait ask for those."""
+    busy = {p.node for p in base.pods if p.holds and (p.spec.share or p.spec.requests[GPU])}
+    nodes = [
+        _of_dcus(n) if n.name not in busy and n.devices and rng.random() < 0.6 else n
+        for n in base.nodes
+    ]
+    wanting = {g.key for g in base.groups if rng.random() < 0.6}
+    pods: list[Pod] = []
+    for p in base.pods:
+        share = p.spec.share
+        if share is not None and share.by == "hami" and not p.holds and p.group in wanting:
+            asks = dict(p.spec.requests)
+            asks[DCU] = asks.pop(GPU)
+            of = replace(share, resource=DCU, models=(), mode="")
+            p = replace(p, spec=replace(p.spec, share=of, requests=Amounts(asks)))
+        pods.append(p)
+    return replace(base, nodes=tuple(nodes), pods=tuple(pods))
+
+
+def _of_dcus(node: Node) -> Node:
+    offers = dict(node.allocatable)
+    offers[DCU] = offers.pop(GPU)
+    return replace(node, allocatable=Amounts(offers), hands_out=("hami",), device_resource=DCU)
 
 
 def _of_dialect(share: DeviceShare, by: str, rng: Random) -> DeviceShare:
@@ -96,6 +126,8 @@ def _with_slices(base: Snapshot, rng: Random) -> Snapshot:
     for p in base.pods:
         if p.spec not in specs:
             asks = {} if rng.random() < 0.5 else {rng.choice(SLICES): 1000}
+            if asks and p.spec.share is None:
+                asks[WHOLE_GPU] = p.spec.requests[GPU]
             specs[p.spec] = replace(p.spec, requests=p.spec.requests.plus(asks))
         pods.append(replace(p, spec=specs[p.spec]))
     nodes = []
@@ -104,6 +136,7 @@ def _with_slices(base: Snapshot, rng: Random) -> Snapshot:
                                for r in SLICES})  # fmt: skip
         offer = {SLICES[0]: rng.choice((0, 1, 2, 2)), SLICES[1]: rng.choice((0, 0, 1, 1))}
         n = _offering(n, {r: max(1000 * k, held[r]) for r, k in offer.items()})
+        n = _offering(n, {WHOLE_GPU: n.allocatable[GPU]})
         nodes.append(replace(n, labels={**n.labels, **MIXED}) if rng.random() < 0.5 else n)
     return replace(base, nodes=tuple(nodes), pods=tuple(pods))
 

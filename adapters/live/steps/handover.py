@@ -14,6 +14,7 @@ import msgspec
 from ....models import Device, GroupKey, NodeName, Plan
 from ....models.devices import GPU
 from ...kubernetes.body_pod import PodSpecBody
+from ...kubernetes.vendors import NVIDIA, Vendor, vendor_of
 from ..access import Api, LostError, RefusedError
 from ..binder import End, ToBind, bind_group
 from ..prepare import NotReadyError
@@ -21,10 +22,10 @@ from .node_lock import NodeLock
 from .reservation import VISIBLE, Reservations, labels_of
 from .vgpu import (
     GPUSHARE,
-    HAMI,
     HAMI_NODE,
     VOLCANO,
     gpushare_notes,
+    hami_keys,
     hami_labels,
     hami_notes,
     nothing,
@@ -33,8 +34,8 @@ from .vgpu import (
 from .waiting import POD, Means, Seen, check_there, together
 from .writing import mark, telling, unbound
 
-_KEYS = {"hami": HAMI, "volcano": VOLCANO, "gpushare": GPUSHARE, "reservation": (VISIBLE,)}
-"""The annotations of each way."""
+_KEYS = {"volcano": VOLCANO, "gpushare": GPUSHARE, "reservation": (VISIBLE,)}
+"""The annotations of each way but HAMi's, which depend on the vendor."""
 _MIG = "mig"
 Devices = Mapping[str, tuple[int, ...]]
 """By pod, the indexes of its devices."""
@@ -88,7 +89,8 @@ class HandOver:
                 old: dict[str, str] = pod["metadata"].get("labels") or {}
                 labels = {k: v for k, v in labels_of((), old).items() if v is None}
             with suppress(RefusedError, LostError, msgspec.DecodeError):
-                await mark(self.api, b.pod, nothing(_KEYS[way]), labels)
+                keys = hami_keys(_vendor(b)) if way == "hami" else _KEYS[way]
+                await mark(self.api, b.pod, nothing(keys), labels)
 
     def _is_there(self, b: ToBind) -> bool:
         entry = self.seen.entry(POD, b.pod.namespace, b.pod.name)
@@ -109,7 +111,7 @@ class HandOver:
         if any(d.mode == _MIG for d in given):
             said = "this version cannot tell HAMi's plug-in which MIG instance it gets"
             raise NotReadyError(f"pod {b.pod.key}: {said}; use mode hami-core")
-        notes = hami_notes(self._spec(b), given, b.node, self._time_s(b.node))
+        notes = hami_notes(self._spec(b), given, b.node, self._time_s(b.node), _vendor(b))
         if given:
             await self._mark(b, notes, hami_labels(b.node))
 
@@ -156,6 +158,11 @@ class HandOver:
         now_s = max(int(self.means.wall_s()), self._last_s.get(node, 0) + 1)
         self._last_s[node] = now_s
         return now_s
+
+
+def _vendor(b: ToBind) -> Vendor:
+    share = b.pod.spec.share
+    return NVIDIA if share is None else vendor_of(share.resource)
 
 
 def way_of(b: ToBind) -> str:

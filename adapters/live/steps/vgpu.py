@@ -7,20 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ....models import Device
-from ....models.devices import GPU
 from ....models.quantity import parse
 from ...kubernetes.body_pod import ContainerBody, PodSpecBody
+from ...kubernetes.vendors import NVIDIA, Vendor
 from ..prepare import NotReadyError
 
-_VENDOR = "NVIDIA"
 ALLOCATING = "allocating"
 HAMI_NODE, HAMI_PHASE = "hami.io/vgpu-node", "hami.io/bind-phase"
 _LONGEST_LABEL = 63
 
-HAMI = (
-    HAMI_NODE, "hami.io/vgpu-time", "hami.io/bind-time", HAMI_PHASE,
-    "hami.io/vgpu-devices-to-allocate", "hami.io/vgpu-devices-allocated",
-)  # fmt: skip
+_HAMI = (HAMI_NODE, "hami.io/vgpu-time", "hami.io/bind-time", HAMI_PHASE)
 VOLCANO = (
     "volcano.sh/vgpu-node", "volcano.sh/vgpu-time", "volcano.sh/bind-time",
     "volcano.sh/bind-phase", "volcano.sh/devices-to-allocate", "volcano.sh/vgpu-ids-new",
@@ -36,11 +32,14 @@ class _Words:
     memory: str
     percent: str
     cores: str
+    mib: int = 1
+    """How many MiB one of ``memory`` is."""
 
 
-_OF_HAMI = _Words(GPU, "nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores")
-_OF_VOLCANO = _Words(*(f"volcano.sh/vgpu-{x}" for x in ("number", "memory", "memory-percentage",
-                                                          "cores")))  # fmt: skip
+_OF_VOLCANO = _Words(
+    "volcano.sh/vgpu-number", "volcano.sh/vgpu-memory", "volcano.sh/vgpu-memory-percentage",
+    "volcano.sh/vgpu-cores",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +53,17 @@ class _Ask:
     cores: int
 
 
+def hami_keys(vendor: Vendor) -> tuple[str, ...]:
+    """Return the annotations that HAMi's plug-in for these devices reads."""
+    return (*_HAMI, vendor.to_allocate, vendor.allocated)
+
+
 def hami_notes(
-    spec: PodSpecBody, devices: Sequence[Device], node: str, now_s: int
+    spec: PodSpecBody,
+    devices: Sequence[Device],
+    node: str,
+    now_s: int,
+    vendor: Vendor = NVIDIA,
 ) -> dict[str, str]:
     """Return what HAMi's plug-in reads: init containers first, each ended by a semicolon.
 
@@ -65,15 +73,17 @@ def hami_notes(
         If the containers ask for other devices than the pod is given.
     """
     # Init containers have ended when the others begin: devices serve twice.
-    before = [_ask(c, _OF_HAMI) for c in spec.init_containers or ()]
-    asks = [_ask(c, _OF_HAMI) for c in spec.containers or ()]
+    words = _Words(vendor.resource, vendor.memory, vendor.percent, vendor.cores, vendor.memory_mib)
+    before = [_ask(c, words) for c in spec.init_containers or ()]
+    asks = [_ask(c, words) for c in spec.containers or ()]
     _check(asks, devices)
     given = [*(devices[: a.number] for a in before), *_dealt(asks, devices)]
     told = "".join(
-        f"{_encoded(a, those, mib_first=True)};"
+        f"{_encoded(a, those, vendor.word, mib_first=True)};"
         for a, those in zip([*before, *asks], given, strict=True)
     )
-    return dict(zip(HAMI, (node, str(now_s), str(now_s), ALLOCATING, told, told), strict=True))
+    said = (node, str(now_s), str(now_s), ALLOCATING, told, told)
+    return dict(zip(hami_keys(vendor), said, strict=True))
 
 
 def hami_labels(node: str) -> dict[str, str]:
@@ -92,7 +102,8 @@ def volcano_notes(
     _check(asks, devices)
     given = _dealt(asks, devices)
     told = ";".join(
-        _encoded(a, those, mib_first=False) for a, those in zip(asks, given, strict=True)
+        _encoded(a, those, NVIDIA.word, mib_first=False)
+        for a, those in zip(asks, given, strict=True)
     )
     return dict(zip(VOLCANO, (node, str(now_s), str(now_s), ALLOCATING, told, told), strict=True))
 
@@ -111,7 +122,7 @@ def _ask(container: ContainerBody, words: _Words, memory_alone: bool = False) ->
         found = requests.get(resource) if found is None else found
         return -(-parse(found, resource) // 1000) if found is not None else 0
 
-    number, mib = amount(words.number), amount(words.memory)
+    number, mib = amount(words.number), amount(words.memory) * words.mib
     if memory_alone and not number and mib:
         number = 1
     percent = amount(words.percent)
@@ -137,9 +148,9 @@ def _dealt(asks: Iterable[_Ask], devices: Sequence[Device]) -> list[Sequence[Dev
     return out
 
 
-def _encoded(ask: _Ask, devices: Iterable[Device], mib_first: bool) -> str:
+def _encoded(ask: _Ask, devices: Iterable[Device], word: str, mib_first: bool) -> str:
     """Return one container's devices: ``uuid,type,MiB,cores:`` each."""
-    return "".join(f"{d.uuid},{_VENDOR},{_mib(ask, d, mib_first)},{ask.cores}:" for d in devices)
+    return "".join(f"{d.uuid},{word},{_mib(ask, d, mib_first)},{ask.cores}:" for d in devices)
 
 
 def _mib(ask: _Ask, device: Device, mib_first: bool) -> int:

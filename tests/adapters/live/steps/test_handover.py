@@ -126,6 +126,26 @@ def test_hami_has_an_entry_for_every_container_init_containers_first() -> None:
     assert told == ";;GPU-a,NVIDIA,2000,0:;GPU-b,NVIDIA,8000,0:;"
 
 
+def test_hami_is_told_of_other_vendors_devices_in_their_words() -> None:
+    there = node("n", cpu=64, pods=110, **{"iluvatar.ai/BI-V150-vgpu": 20})
+    there["metadata"]["annotations"] = {
+        "hami.io/node-BI-V150-register": "BI-0,10,32768,100,BI-V150,0,true:"
+    }
+    asks = {"iluvatar.ai/BI-V150-vgpu": 1, "iluvatar.ai/BI-V150.vMem": 64}
+    bench = Bench.of(there, asking("p", asks))
+
+    prepared(step(bench), bench)
+
+    notes = bench.notes("p")
+    told = "BI-0,BI-V150,16384,0:;"
+    assert notes["hami.io/BI-V150-devices-to-allocate"] == told
+    assert notes["hami.io/BI-V150-devices-allocated"] == told
+    assert notes["hami.io/bind-phase"] == "allocating"
+    assert not any("vgpu-devices" in k for k in notes)
+    bench.bind()
+    assert bench.pod("p").devices == (0,)
+
+
 def test_whole_devices_of_hami_are_handed_over_too() -> None:
     bench = Bench.of(hami_node(), asking("w", {GPU: 1}), asking("p", hami()))
 
