@@ -24,7 +24,7 @@ class Taint(Value, frozen=True, order=True):
         )
 
 
-class Node(Value, frozen=True):
+class Node(Value, frozen=True, dict=True):
     """Allocatable amounts (pods included), labels, taints and whether it takes new pods."""
 
     name: NodeName

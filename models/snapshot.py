@@ -7,7 +7,9 @@ equal content have equal digests, wherever and whenever they were read.
 import gzip
 import hashlib
 import itertools
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import msgspec
@@ -101,6 +103,26 @@ def _cached(snapshot: Snapshot, name: str, make: Callable[[], T]) -> T:
     return memo[key]
 
 
+def with_pods(
+    snapshot: Snapshot, changed: Mapping[PodKey, Pod], nominations: Mapping[PodKey, str]
+) -> Snapshot:
+    """Return the snapshot with some of its pods replaced, and these promises.
+
+    It costs what changes, and what is known of the others goes on with it.
+    """
+    pods = list(snapshot.pods)
+    for key, pod in changed.items():
+        at = bisect_left(pods, key, key=attrgetter("key"))
+        assert pods[at].key == key, f"pod {key} is not in the snapshot"
+        pods[at] = pod
+    out = replace(snapshot, pods=tuple(pods), nominations=tuple(sorted(nominations.items())))
+    vars(out)["_pods_by_key"] = {**snapshot.pods_by_key, **changed}
+    for name in ("_groups_by_key", "_nodes_by_name", "_queues_by_name"):
+        if name in vars(snapshot):
+            vars(out)[name] = vars(snapshot)[name]
+    return out
+
+
 def _by_group(pods: tuple[Pod, ...]) -> dict[GroupKey, tuple[Pod, ...]]:
     out: dict[GroupKey, list[Pod]] = {}
     for p in pods:
@@ -155,7 +177,7 @@ def write(snapshot: Snapshot) -> bytes:
     body = to_data(replace(snapshot, nodes=(), pods=(), groups=()))
     for name in ("nodes", "groups"):
         if values := getattr(snapshot, name):
-            body[name] = _raw(values)
+            body[name] = msgspec.Raw(b"[" + b",".join(map(_written, values)) + b"]")
     body["pods"] = msgspec.Raw(_pods(snapshot.pods, [numbers[id(p.spec)] for p in snapshot.pods]))
     body["specs"] = [_raw(s) for s in index]
     return to_json({"apiVersion": API_VERSION, "kind": KIND, **body})
@@ -165,23 +187,43 @@ def _raw(value: object) -> msgspec.Raw:
     return msgspec.Raw(to_sorted_json(value))
 
 
+def _written(value: Node | Group) -> bytes:
+    """Return the value's JSON; it is kept with it, since most values are in many snapshots."""
+    memo: dict[str, bytes] = vars(value)
+    if "_json" not in memo:
+        memo["_json"] = to_sorted_json(value)
+    return memo["_json"]
+
+
 _SPEC = b'"spec":'
 
 
 def _pods(pods: Sequence[Pod], numbers: Sequence[int]) -> bytes:
     """Return the pods as JSON, each with the number of its spec in the spec's stead."""
-    whole = to_sorted_json(pods).split(_SPEC)
-    if len(whole) != len(pods) + 1:
-        # A label of that name, say: one by one it is clear which is the pod's own.
-        return to_json([{**to_data(p), "spec": n} for p, n in zip(pods, numbers, strict=True)])
-    written: dict[int, tuple[bytes, int]] = {}
-    out = whole[:1]
-    for p, n, rest in zip(pods, numbers, whole[1:], strict=True):
-        if n not in written:
-            written[n] = (b"%s%d" % (_SPEC, n), len(to_sorted_json(p.spec)))
-        short, length = written[n]
-        out.append(short + rest[length:])
-    return b"".join(out)
+    lengths: dict[int, int] = {}
+    shown = [b"%d" % n for n in range(max(numbers, default=-1) + 1)]
+    out: list[bytes] = []
+    for p, n in zip(pods, numbers, strict=True):
+        memo: dict[str, tuple[bytes, bytes] | None] = vars(p)
+        if "_json" not in memo:
+            if n not in lengths:
+                lengths[n] = len(to_sorted_json(p.spec))
+            memo["_json"] = _around_spec(p, lengths[n])
+        kept = memo["_json"]
+        if kept is None:
+            out.append(to_json({**to_data(p), "spec": n}))
+        else:
+            out.append(kept[0] + shown[n] + kept[1])
+    return b"[" + b",".join(out) + b"]"
+
+
+def _around_spec(pod: Pod, length: int) -> tuple[bytes, bytes] | None:
+    """Return the pod's JSON before its spec, of such a length, and after it.
+
+    None: it is not clear where that is; a label may have that name.
+    """
+    before, *rest = to_sorted_json(pod).split(_SPEC)
+    return (before + _SPEC, rest[0][length:]) if len(rest) == 1 else None
 
 
 def read(data: bytes) -> Snapshot:

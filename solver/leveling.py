@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 def _keep_order(table: StandingTable, ranking: "Ranking") -> None:
     """Let no item of a queue come before one that ranks higher in it, were that tried or not."""
+    tried = {group for group, _ in ranking.tier}
     for q, ranked in ranks_of(table).items():
         if not table.scene.tree.is_leaf(q):
             continue
         least = 0
-        for item, _ in ranked.ordered:
+        for item in [i for i, _ in ranked.ordered if i.group.key in tried]:
             key = (item.group.key, item.kind)
             tier, part = ranking.tier.get(key, (-1, 0))
             if tier == 1:

@@ -23,6 +23,7 @@ from ...models import (
     Requirement,
     Snapshot,
 )
+from ...models.snapshot import with_pods as replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class Assumed:
 
     def over(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot with all of it; what it shows already is forgotten."""
+        if self.is_empty:
+            return snapshot
         seen = snapshot.pods_by_key
         changed: dict[PodKey, Pod] = {}
         given: dict[str, tuple[NodeName, tuple[str, ...]]] = {}
@@ -121,13 +124,12 @@ def _with_claims(
 
 def with_pods(snapshot: Snapshot, changed: Mapping[PodKey, Pod]) -> Snapshot:
     """Return the snapshot with some pods replaced; promises follow the pods."""
-    pods = tuple(changed.get(p.key, p) for p in snapshot.pods)
     nodes = snapshot.nodes_by_name
     promises = {k: n for k, n in snapshot.nominations if k not in changed}
     for p in changed.values():
         if p.ours and p.state is PodState.PENDING and p.nominated in nodes and p.nominated:
             promises[p.key] = p.nominated
-    return replace(snapshot, pods=pods, nominations=tuple(sorted(promises.items())))
+    return replaced(snapshot, changed, promises)
 
 
 def with_groups(snapshot: Snapshot, changed: Mapping[GroupKey, Group]) -> Snapshot:

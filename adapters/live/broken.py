@@ -26,11 +26,12 @@ class BrokenGangs:
 
     def in_snapshot(self, snapshot: Snapshot, now_s: float) -> dict[GroupKey, Group]:
         """Return the broken groups with the moment since which they are; forget whole ones."""
-        pods = snapshot.pods_by_group
         taken_s = snapshot.taken_at_s
         changed: dict[GroupKey, Group] = {}
         broken: dict[GroupKey, float] = {}
-        for g in snapshot.groups:
+        gangs = [g for g in snapshot.groups if g.minimum > 1 or g.role_minimum]
+        pods = snapshot.pods_by_group if gangs else {}
+        for g in gangs:
             members = pods.get(g.key, ())
             if g.effective_minimum <= 1 or not _is_broken(g, members):
                 continue

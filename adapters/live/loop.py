@@ -50,8 +50,8 @@ class Pace:
     period_s: float = 1.0
     """Between the begins of two cycles at most this long, while changes go on coming."""
     least_s: float = 0.1
-    """The same for cycles that take no time; in between, as long as the last cycle took: while pods
-    come all the time, about half of it goes into planning."""
+    """The same for cycles that take no time; in between, half as long as the last cycle took: while
+    pods come all the time, about two thirds of it go into planning."""
     quiet_s: float = 0.05
     """A cycle waits until changes have paused for so long, since pods of a gang come together."""
     leave_s: float = 0.15
@@ -299,16 +299,21 @@ class Loop:
         while not stop.is_set():
             self.beat_s = self._means.now_s()
             count, departed = self._news.changes, self._world.departed
-            await self._means.sleep(self._pace.quiet_s)
+            rest_s = since_s + self._most_s() - self._means.now_s()
+            await self._means.sleep(min(self._pace.quiet_s, max(rest_s, 0.001)))
             now_s = self._means.now_s()
             if self._world.departed != departed:
                 left_s = now_s
             if self._makes_room():
-                paused, most_s = now_s - left_s >= self._pace.leave_s, self._pace.period_s
+                paused = now_s - left_s >= self._pace.leave_s
             else:
-                paused, most_s = self._news.changes == count, self._patience_s()
-            if paused or now_s - since_s >= most_s:
+                paused = self._news.changes == count
+            if paused or now_s - since_s >= self._most_s():
                 return
+
+    def _most_s(self) -> float:
+        """Return how long a cycle may wait for a pause."""
+        return self._pace.period_s if self._makes_room() else self._patience_s()
 
     def _makes_room(self) -> bool:
         """Say whether work waits, and pods have left their nodes since the last look."""
@@ -319,7 +324,7 @@ class Loop:
     def _patience_s(self) -> float:
         """Return how long a cycle may wait for a pause, counted from the look of the one before."""
         took_s = sum(self.last.seconds.values()) if self.last is not None else 0.0
-        return min(self._pace.period_s, max(self._pace.least_s, 2 * took_s))
+        return min(self._pace.period_s, max(self._pace.least_s, 1.5 * took_s))
 
     def _idle_s(self, now_s: float) -> float:
         last = self.last

@@ -17,7 +17,8 @@ def stale_groups(plan: Plan, seen: Snapshot, now: Snapshot) -> dict[GroupKey, st
     binds: dict[GroupKey, list[Bind]] = defaultdict(list)
     for b in plan.binds:
         binds[b.group].append(b)
-    new = [p for p in now.pods if p.holds and not _was_there(p, seen)]
+    known = set(map(id, seen.pods))
+    new = [p for p in now.pods if id(p) not in known and p.holds and not _was_there(p, seen)]
     repelling = [p for p in new if p.spec.anti_affinity]
     full = _unsafe(plan.binds, new, seen, now)
     out: dict[GroupKey, str] = {}

@@ -5,6 +5,7 @@ import json
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from apportion.models import (
     Amounts,
@@ -24,7 +25,7 @@ from apportion.models import (
     Snapshot,
     snapshot_of,
 )
-from apportion.models.snapshot import read, write
+from apportion.models.snapshot import from_document, read, with_pods, write
 from oracle.worlds import world
 from properties.clusters import cluster
 from properties.renaming import shuffled
@@ -92,6 +93,25 @@ def test_due_of_nothing_is_kept_where_it_is_named() -> None:
     named = snapshot_of(queues=[Queue(QueueName("q"), deserved={"cpu": 0})])
 
     assert read(write(named)).queues[0].deserved == {"cpu": 0}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_snapshot_with_other_pods_is_what_one_made_anew_is(seed: int) -> None:
+    rng, before = Random(seed), cluster(seed)
+    assert before.digest
+    assert before.groups_by_key
+    some = rng.sample(before.pods, len(before.pods) // 3)
+    changed = {p.key: replace(p, priority=7, spec=rng.choice(before.pods).spec) for p in some}
+
+    now = with_pods(before, changed, dict(before.nominations))
+
+    fields = {name: getattr(before, name) for name in Snapshot.__struct_fields__}
+    pods = tuple(changed.get(p.key, p) for p in before.pods)
+    anew = from_document(json.loads(write(Snapshot(**{**fields, "pods": pods}))))
+    assert now == anew
+    assert now.digest == anew.digest
+    assert now.pods_by_key == anew.pods_by_key
+    assert now.groups_by_key == anew.groups_by_key
 
 
 def test_equal_specs_are_written_once() -> None:

@@ -2,8 +2,6 @@
 
 import asyncio
 
-import pytest
-
 from apportion.adapters.live.loop import Loop, Means, Pace
 from apportion.models import Config, Plan, Snapshot
 from fakes.cluster import FakeCluster
@@ -63,7 +61,7 @@ class Steady:
 
 
 def test_what_came_during_a_long_cycle_is_planned_at_once() -> None:
-    assert Steady().waits_s(after_s=2.0, changes=5) == pytest.approx(PACE.quiet_s)
+    assert Steady().waits_s(after_s=2.0, changes=5) < PACE.quiet_s / 2
 
 
 def test_what_came_during_a_short_cycle_waits_for_others_from_when_it_began() -> None:
