@@ -15,7 +15,7 @@ from ..policies.limits import limits_of
 from ..policies.quota import non_preemptible_use
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
-from ..policies.tracker import Choice
+from ..policies.tracker import Choice, Mask
 from .footing import Pledges
 from .fragments import fragments_of
 from .herd import Herd, herd_of
@@ -23,6 +23,7 @@ from .pools import Pools, limited_queues, open_quotas
 from .scores import spare_room
 from .spots import Spots
 from .standings import Standings
+from .ways import Ways
 
 TRIES = 60
 """Up to so many choices of domains are tried for one request."""
@@ -54,6 +55,7 @@ class Draft:
         self._limited = {q: k for k, q in enumerate(limited_queues(self.limits))}
         self._quotas = Pools(open_quotas(self.limits, list(self._limited)))
         """Quota of limited queues that may be used, by whom."""
+        self._leaving: Mask | None = None
         self._takers: dict[PodKey, GroupKey] = {}
         """For whom a pod is evicted, where its room is not for all."""
         self._sources: dict[PodKey, list[tuple[Pools, int, bool]]] = {}
@@ -78,6 +80,20 @@ class Draft:
         """Running groups of which something may be evicted."""
         return herd_of(self.scene)
 
+    @property
+    def leaving(self) -> Mask:
+        """Which pods of the herd are evicted, in its order."""
+        if self._leaving is None:
+            self._leaving = np.zeros(len(self.herd.pods.node), dtype=np.bool_)
+            for key in self.evicted:
+                self._note_leaving(key, True)
+        return self._leaving
+
+    def _note_leaving(self, pod: PodKey, leaves: bool) -> None:
+        at = None if self._leaving is None else self.herd.pods.at.get(pod)
+        if self._leaving is not None and at is not None:
+            self._leaving[at] = leaves
+
     @cached_property
     def gone(self) -> Matrix:
         """How many pods of each runner are evicted."""
@@ -87,6 +103,11 @@ class Draft:
     def _standings(self) -> Standings:
         self._restless.update(self.started)
         return Standings(self.table, self.herd)
+
+    @cached_property
+    def ways(self) -> Ways:
+        """By which ways claimants could take what runs."""
+        return Ways(self)
 
     @property
     def standings(self) -> Standings:
@@ -246,6 +267,7 @@ class Draft:
         if taker is not None and not for_all:
             self._takers[pod.key] = taker
         self.evicted[pod.key] = -1 if node is None else node
+        self._note_leaving(pod.key, True)
         if pod.group is not None:
             self._count_gone(pod.group, 1)
         self._account([pod], -1)
@@ -253,6 +275,7 @@ class Draft:
     def spare(self, pod: Pod) -> None:
         """Undo :meth:`evict` of a pod that was not evicted for all."""
         node = self.evicted.pop(pod.key)
+        self._note_leaving(pod.key, False)
         if pod.group is not None:
             self._count_gone(pod.group, -1)
         if node >= 0:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..models import GroupKey, Pod, PodKey, PodState, QueueName
 from ..policies.budgets import covering_of
 from ..policies.cost import age_s, lost_work
+from ..policies.eviction_cost import priority_weights
 from ..policies.evictable import evictable, given_up, victim_priority
 from ..policies.ledger import Matrix
 from ..policies.members import Members, Standing
@@ -65,6 +66,12 @@ class Herd:
     def _each(self, of: "object") -> Numbers:
         assert callable(of)
         return np.array([of(r) for r in self.runners], dtype=np.int64)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """What a pod of each runner counts among victims, by its priority."""
+        of = priority_weights(self._scene)
+        return np.array([of[p] for p in self.priority.tolist()], dtype=np.float64)
 
     @cached_property
     def node_of(self) -> Mapping[PodKey, int]:

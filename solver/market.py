@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import GroupKey, Pod
-from ..policies.eviction_cost import priority_weights
 from .draft import Draft
 from .prey import Preys
 
@@ -87,7 +86,7 @@ class Market:
         only = draft.field.only.get(pod.key)
         if only is not None:
             able &= only[pods.node]
-        able[[n for k in draft.evicted if (n := pods.at.get(k)) is not None]] = False
+        able &= ~draft.leaving
         chosen = np.flatnonzero(able)
         if not len(chosen):
             return []
@@ -110,11 +109,9 @@ class Market:
         last = hits[at]
         """Of each node that can be cleared, the last pod that has to leave."""
         single = preys.single[runner] > 0
-        of = priority_weights(draft.scene)
-        weights = np.array([of[p] for p in preys.herd.priority.tolist()], dtype=np.float64)
         each = np.where(single, 1, preys.herd.running[runner])
         breaks, lost, age = (within(v) for v in (~single + 0, pods.lost[chosen], pods.age[chosen]))
-        inside, dear = within(each * preys.inside[runner]), within(each * weights[runner])
+        inside, dear = within(each * preys.inside[runner]), within(each * preys.herd.weights[runner])
         order = np.lexsort(
             (node[last], age[last], lost[last], breaks[last], dear[last], inside[last])
         )

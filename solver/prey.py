@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from ..models import GroupKey, Pod, QueueName
 from ..policies.ledger import Matrix
-from ..policies.rights import asks_of, cross_branches
-from ..policies.standing import MEASURES, Measure
+from ..policies.rights import asks_of
 from ..policies.tracker import Mask
 from .draft import Draft
 from .herd import Herd
@@ -70,42 +69,30 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> Preys | None:
     gone = draft.gone
     left, able = herd.running - gone, herd.able - gone
     surplus = np.minimum(np.maximum(left - herd.floor, 0), able)
-    whole = (able == left) & (able > 0)
     free = able > 0
     free[[herd.at[g] for g in (*draft.growing, group) if g in herd.at]] = False
+    whole = (able == left) & free
     size = len(herd.runners)
     single = np.zeros(size, dtype=np.int64)
-    takes = np.zeros(size, dtype=np.bool_)
-    own = np.zeros(size, dtype=np.bool_)
+    takes: Mask = np.zeros(size, dtype=np.bool_)
     asks, row = asks_of(scene, scene.roster[group]), draft.ask(pods)
-    ways = _Ways(draft, g.queue, asks, row)
-    alike: dict[tuple[tuple[Measure, QueueName], ...], list[int]] = {}
-    for k, queue in enumerate(herd.queues):
-        if queue != g.queue:
-            alike.setdefault(ways.to(queue), []).append(k)
-            continue
-        own = free & (herd.queue == k) & (herd.priority < g.priority)
-        if own.any():
-            single = np.where(own, surplus, single)
-            takes |= own & whole
-    for branches, queues in alike.items():
-        if not branches:
-            continue
-        mine = np.concatenate([herd.of_queue[k] for k in queues])
-        mine = mine[free[mine]]
-        for measure, branch in branches:
-            first, elastic = draft.standings.beyond(branch, measure, asks)
-            first, elastic = first[mine], elastic[mine]
-            singles = np.minimum(np.maximum(elastic - gone[mine], 0), surplus[mine])
-            single[mine] = np.maximum(single[mine], singles)
-            goes = np.where(herd.has_minimum[mine], first, elastic >= herd.running[mine])
-            takes[mine] |= whole[mine] & goes
-    inside = np.zeros(size, dtype=np.bool_)
+    beyond = draft.ways.beyond(g.queue, asks, row)
+    if beyond is not None:
+        first, elastic = beyond
+        single = np.where(free, np.minimum(np.maximum(elastic - gone, 0), surplus), 0)
+        takes = whole & np.where(herd.has_minimum, first, elastic >= herd.running)
+    own: Mask = np.zeros(size, dtype=np.bool_)
+    if g.queue in herd.queues:
+        own = free & (herd.queue == herd.queues.index(g.queue)) & (herd.priority < g.priority)
+        single = np.where(own, surplus, single)
+        takes |= own & whole
+    inside: Mask = np.zeros(size, dtype=np.bool_)
     chosen = takes | (single > 0)
-    for k, queue in enumerate(herd.queues):
-        mine = herd.of_queue[k][chosen[herd.of_queue[k]]]
-        if len(mine) and not _all_return(draft, queue, row):
-            inside[mine] = ~draft.standings.outside(queue)[mine]
+    held = np.bincount(herd.queue[chosen], minlength=len(herd.queues))
+    for k in np.flatnonzero(held).tolist():
+        if not _all_return(draft, herd.queues[k], row):
+            mine = herd.of_queue[k]
+            inside[mine] = chosen[mine] & ~draft.standings.outside(herd.queues[k])[mine]
     found = Preys(herd, single, takes, own, inside)
     return found if found else None
 
@@ -117,29 +104,3 @@ def _all_return(draft: Draft, queue: QueueName, row: Matrix) -> bool:
     """
     use, most = draft.use[queue], draft.table.floors["entitlement"][queue]
     return all(use[r] - row[r] <= most[r] for r in draft.table.columns if row[r])
-
-
-class _Ways:
-    """By which measures, and at which branch, a claimant could have a right to others' work."""
-
-    def __init__(self, draft: Draft, queue: QueueName, asks: tuple[int, ...], row: Matrix) -> None:
-        self._draft, self._queue, self._asks, self._row = draft, queue, asks, row
-        self._within: dict[tuple[tuple[QueueName, ...], Measure], bool] = {}
-
-    def to(self, victim: QueueName) -> tuple[tuple[Measure, QueueName], ...]:
-        """Return what the right to work of a queue could rest on."""
-        out: list[tuple[Measure, QueueName]] = []
-        for measure in MEASURES:
-            found = cross_branches(self._draft.scene, self._queue, victim, self._asks, measure)
-            if found is not None and self._stays_within(found.claimant, measure):
-                out.append((measure, found.victim))
-        return tuple(out)
-
-    def _stays_within(self, queues: tuple[QueueName, ...], measure: Measure) -> bool:
-        key = (queues, measure)
-        if key not in self._within:
-            draft = self._draft
-            self._within[key] = draft.table.holds_within(
-                measure, draft.use, queues, self._asks, self._row
-            )
-        return self._within[key]

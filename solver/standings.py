@@ -77,6 +77,7 @@ class Standings:
         self._items: dict[GroupKey, list[int]] = {}
         self._rest()
         self._memo: dict[object, tuple[int, Any]] = {}
+        self._outside: dict[QueueName, tuple[tuple[int, ...], Mask]] = {}
 
     def _rest(self) -> None:
         """Let stand what runs."""
@@ -111,6 +112,11 @@ class Standings:
             if self._scene.roster[g].group.queue in self._queues:
                 self._set(g, started.get(g, ()))
 
+    def version(self, queue: QueueName) -> int:
+        """Return a number that is another one when something has changed below the queue."""
+        of = self._queues.get(queue)
+        return of.version if of is not None else 0
+
     def beyond(
         self, queue: QueueName, measure: Measure, asks: Sequence[int]
     ) -> tuple[Mask, NDArray[np.int64]]:
@@ -139,8 +145,14 @@ class Standings:
 
     def outside(self, queue: QueueName) -> Mask:
         """Say of the runners of a leaf which have anything that is out at some level."""
+        path = self._scene.tree.path(queue)
+        versions = tuple(map(self.version, path))
+        known = self._outside.get(queue)
+        if known is not None and known[0] == versions:
+            return known[1]
         out = np.zeros(len(self._herd.runners), dtype=np.bool_)
-        for q in self._scene.tree.path(queue):
+        for q in path:
             minimum, elastic = self.beyond(q, "entitlement", sorted(self._table.columns))
             out |= minimum | (elastic > 0)
+        self._outside[queue] = (versions, out)
         return out
