@@ -58,7 +58,6 @@ class Field:
         ties = scene.ties
         self._ties = tuple(r.name for r in ties)
         self._trackers: tuple[Tracker, ...] = tuple(r.track(world) for r in ties)
-        self._company = tuple(isinstance(r, PodAffinity) for r in ties)
         self.met: frozenset[PodKey] = frozenset()
         """Pods whose wish for company counts as met."""
         self.only: dict[PodKey, Mask] = {}
@@ -68,6 +67,12 @@ class Field:
         self._leveling: tuple[Leveling, ...] = _those_that(self._trackers, Leveling)
         sifting: tuple[Sifting, ...] = _those_that(self._trackers, Sifting)
         self._sifting = {id(t): t for t in sifting}
+        self._others = tuple(
+            (t, isinstance(r, PodAffinity))
+            for r, t in zip(ties, self._trackers, strict=True)
+            if id(t) not in self._sifting
+        )
+        """The other trackers, and whether theirs is the rule of company."""
         self._steps = 0
         self._together = False
         self.changes = 0
@@ -85,19 +90,32 @@ class Field:
 
     def allowed(self, pod: Pod, together: bool = False, among: Mask | None = None) -> Mask:
         """Say which nodes (of some, or of all) take the pod, room aside."""
+        return self.sifted(pod, self.left_to(pod, among, together))
+
+    def takes(self, pod: Pod, node: int) -> bool:
+        """Say whether the node takes the pod, room aside."""
+        one = np.zeros(len(self.room), dtype=np.bool_)
+        one[node] = True
+        return bool(self.allowed(pod, among=one)[node])
+
+    def left_to(self, pod: Pod, among: Mask | None, together: bool = False) -> Mask:
+        """Say which nodes take the pod, room aside, and what looks at single nodes aside."""
         mask: Mask = self.scene.mask(pod)
         if among is not None:
             mask = mask & among
         if pod.key in self.only:
             mask = mask & self.only[pod.key]
-        for tracker, company in zip(self._trackers, self._company, strict=True):
-            if id(tracker) in self._sifting:
-                mask = self._sifting[id(tracker)].within(pod, mask)
-                continue
+        for tracker, company in self._others:
             met = company and pod.key in self.met
             allowed = tracker.opens(pod) if together or met else tracker.allows(pod)
             if allowed is not None:
                 mask = mask & allowed
+        return mask
+
+    def sifted(self, pod: Pod, mask: Mask) -> Mask:
+        """Return those of the nodes that take the pod, by what only looks at single nodes."""
+        for tracker in self._sifting.values():
+            mask = tracker.within(pod, mask)
         return mask
 
     def against(self, pod: Pod, among: Mask) -> dict[str, int]:
@@ -223,7 +241,7 @@ class Field:
             kinds.setdefault(id(p.spec), []).append(p)
         for same in kinds.values():
             row = self.scene.row(same[0])
-            counts = np.where(self.scene.mask(same[0]) & mask, len(same), 0).astype(object)
+            counts: Matrix = np.where(self.scene.mask(same[0]) & mask, len(same), 0)
             for r in np.flatnonzero(row):
                 counts = np.minimum(counts, np.maximum(room[:, r], 0) // row[r])
             if int(counts.sum()) < len(same):

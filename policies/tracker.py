@@ -101,7 +101,8 @@ class Counting(Protocol):
 class Sifting(Protocol):
     """A tracker that looks at single nodes, and need not look at those that are out anyway.
 
-    Who could come while nothing that stands leaves is who may come now.
+    Who could come while nothing that stands leaves is who may come now. Pods of one spec are told
+    the same, as long as nothing changes on the node.
     """
 
     def within(self, pod: Pod, mask: Mask) -> Mask:

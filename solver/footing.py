@@ -121,7 +121,7 @@ def may_stay(draft: "Draft", group: GroupKey, pods: Sequence[Pod]) -> bool:
     for p in pods:
         node = draft.evicted[p.key]
         if node >= 0:
-            if not draft.field.allowed(p)[node]:
+            if not draft.field.takes(p, node):
                 return False
             back[node] = back[node] + scene.row(p) if node in back else scene.row(p)
     return all(

@@ -248,7 +248,7 @@ class Hunt:
     def _fits_on(self, pod: Pod, node: int, row: Matrix, asked: Matrix) -> bool:
         draft = self._draft
         free = draft.open_room_on(self._group, node)
-        return bool((free[asked] >= row[asked]).all() and draft.field.allowed(pod)[node])
+        return bool((free[asked] >= row[asked]).all() and draft.field.takes(pod, node))
 
     # Sparing
 

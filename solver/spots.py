@@ -1,5 +1,6 @@
 """Spots: the best node for one pod after the other, kept for each kind of pod."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -7,10 +8,14 @@ import numpy as np
 from ..models import GroupKey, Pod
 from ..policies.ledger import Matrix
 from ..policies.tracker import Mask
-from .scores import fills_up, scores
+from .scores import Nodes, fills_up, scores
 
 if TYPE_CHECKING:
     from .draft import Draft
+
+
+FIRST = 16
+"""Of nodes that seem best and are not, so many are looked at next, and then ever more."""
 
 
 class Spots:
@@ -31,18 +36,21 @@ class Spots:
         self._fits: Mask = np.zeros(size, dtype=np.bool_)
         self._scores = np.full(size, np.inf)
         self._scored = np.zeros(size, dtype=np.bool_)
+        self._refused: Mask = np.zeros(size, dtype=np.bool_)
+        """Nodes that do not take such a pod by what is on each of them."""
         self._seen = len(draft.changes)
         """How many changes of the draft are in here."""
         self._last = -1
         """Where the last pod went."""
         self._look_at(np.arange(size))
 
-    def _look_at(self, nodes: "np.ndarray[tuple[int], np.dtype[np.intp]]") -> None:
+    def _look_at(self, nodes: Nodes) -> None:
         room = self._room(nodes)
         self._fits[nodes] = (room >= self._need).all(axis=1)
         self._scored[nodes] = False
+        self._refused[nodes] = False
 
-    def _room(self, nodes: "np.ndarray[tuple[int], np.dtype[np.intp]]") -> Matrix:
+    def _room(self, nodes: Nodes) -> Matrix:
         """Return the open room of nodes, of what is asked for."""
         draft = self._draft
         if len(nodes) == 1:
@@ -84,20 +92,47 @@ class Spots:
         if not self._fits.any():
             return None
         draft = self._draft
-        mask = self._fits & draft.field.allowed(pod)
+        mask = draft.field.left_to(pod, self._fits & ~self._refused)
+        if draft.fragments is not None:  # their scores are dear: only of what takes the pod
+            mask = draft.field.sifted(pod, mask)
         if pod.nominated is not None:
             at = draft.scene.index.get(pod.nominated)
-            if at is not None and mask[at]:
+            if at is not None and mask[at] and self._taking(pod, [at]):
                 return at
-        if goes_on and mask[last] and fills_up(draft, last):
+        if goes_on and mask[last] and fills_up(draft, last) and self._taking(pod, [last]):
             self._last = last  # it has less left over than before: no other became better
             return last
-        able = np.flatnonzero(mask)
+        able = np.flatnonzero(mask & ~self._refused)
         if not len(able):
             return None
         fresh = able[~self._scored[able]]
         if len(fresh):
             self._scores[fresh] = scores(draft, fresh, pod)
             self._scored[fresh] = True
-        self._last = int(able[np.argmin(self._scores[able])])
-        return self._last
+        found = self._first(pod, able)
+        if found is not None:
+            self._last = found
+        return found
+
+    def _first(self, pod: Pod, able: Nodes) -> int | None:
+        """Return the best of the nodes that takes the pod; those behind it are not looked at."""
+        best = int(able[np.argmin(self._scores[able])])
+        if self._taking(pod, [best]):
+            return best
+        order = able[np.argsort(self._scores[able], kind="stable")]
+        at, width = 1, FIRST
+        while at < len(order):
+            if found := self._taking(pod, order[at : at + width]):
+                return found[0]
+            at, width = at + width, 4 * width
+        return None
+
+    def _taking(self, pod: Pod, nodes: "Sequence[int] | Nodes") -> list[int]:
+        """Return those of the nodes that take the pod, in their order."""
+        mask = np.zeros(len(self._fits), dtype=np.bool_)
+        mask[nodes] = True
+        takes = self._draft.field.sifted(pod, mask)
+        if takes is mask:
+            return [int(n) for n in nodes]
+        self._refused[nodes] = ~takes[nodes]
+        return [int(n) for n in nodes if takes[n]]
