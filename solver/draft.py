@@ -15,9 +15,10 @@ from ..policies.limits import limits_of
 from ..policies.quota import non_preemptible_use
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
-from ..policies.tracker import Choice, Mask
+from ..policies.tracker import Choice
 from .footing import Pledges
 from .fragments import fragments_of
+from .gone import Gone
 from .herd import Herd, herd_of
 from .pools import Pools, limited_queues, open_quotas
 from .scores import spare_room
@@ -55,7 +56,6 @@ class Draft:
         self._limited = {q: k for k, q in enumerate(limited_queues(self.limits))}
         self._quotas = Pools(open_quotas(self.limits, list(self._limited)))
         """Quota of limited queues that may be used, by whom."""
-        self._leaving: Mask | None = None
         self._takers: dict[PodKey, GroupKey] = {}
         """For whom a pod is evicted, where its room is not for all."""
         self._sources: dict[PodKey, list[tuple[Pools, int, bool]]] = {}
@@ -80,24 +80,10 @@ class Draft:
         """Running groups of which something may be evicted."""
         return herd_of(self.scene)
 
-    @property
-    def leaving(self) -> Mask:
-        """Which pods of the herd are evicted, in its order."""
-        if self._leaving is None:
-            self._leaving = np.zeros(len(self.herd.pods.node), dtype=np.bool_)
-            for key in self.evicted:
-                self._note_leaving(key, True)
-        return self._leaving
-
-    def _note_leaving(self, pod: PodKey, leaves: bool) -> None:
-        at = None if self._leaving is None else self.herd.pods.at.get(pod)
-        if self._leaving is not None and at is not None:
-            self._leaving[at] = leaves
-
     @cached_property
-    def gone(self) -> Matrix:
-        """How many pods of each runner are evicted."""
-        return np.zeros(len(self.herd.runners), dtype=np.int64)
+    def gone(self) -> Gone:
+        """What of the herd is evicted."""
+        return Gone(self.herd)
 
     @cached_property
     def _standings(self) -> Standings:
@@ -267,17 +253,13 @@ class Draft:
         if taker is not None and not for_all:
             self._takers[pod.key] = taker
         self.evicted[pod.key] = -1 if node is None else node
-        self._note_leaving(pod.key, True)
-        if pod.group is not None:
-            self._count_gone(pod.group, 1)
+        self.gone.note(pod, 1)
         self._account([pod], -1)
 
     def spare(self, pod: Pod) -> None:
         """Undo :meth:`evict` of a pod that was not evicted for all."""
         node = self.evicted.pop(pod.key)
-        self._note_leaving(pod.key, False)
-        if pod.group is not None:
-            self._count_gone(pod.group, -1)
+        self.gone.note(pod, -1)
         if node >= 0:
             self.changes.append(node)
             self.field.add(pod, node, 1)
@@ -304,11 +286,6 @@ class Draft:
         """Return for whom pods of a group are evicted."""
         pods = self.scene.pods
         return {taker for k, taker in self._takers.items() if pods[k].group == victim}
-
-    def _count_gone(self, group: GroupKey, more: int) -> None:
-        at = self.herd.at.get(group)
-        if at is not None:
-            self.gone[at] += more
 
     def bears_back(self, taker: GroupKey, pods: Sequence[Pod]) -> bool:
         """Say whether limited queues bear what the taker uses, pods of one group there again."""

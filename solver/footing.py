@@ -57,7 +57,7 @@ def rights_to(
             if herd.priority[runner] >= g.priority:
                 return None
             continue
-        pledge = _cross(draft, g.queue, queue, asks, runner, int(draft.gone[runner]))
+        pledge = _cross(draft, g.queue, queue, asks, runner, int(draft.gone.of_runner[runner]))
         if pledge is None:
             return None
         out[pledge] = None

@@ -5,7 +5,7 @@ by the weighted share of its branch, as sections 2, 3 and 5 of docs/design/order
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heappop, heappush
@@ -51,17 +51,22 @@ class _Greedy:
         self.slices = scene.config.tiers.slices
         self.lines: dict[QueueName, Line] = {}
         self._blocked_groups: set[GroupKey] = set()
-        self._below: dict[QueueName, list[tuple[QueueName, Mapping[int, int]]]] = {}
-        """The leaves below a queue, with their entitlements in whole units."""
+        self._below: dict[QueueName, list[QueueName]] = {}
+        """The leaves below a queue."""
+        self._in_at: dict[QueueName, tuple[Matrix, list[int]]] = {}
+        """What is in at a leaf, with the use that it was computed from."""
         self._fills: dict[QueueName, tuple[Item, list[object], Fraction | None]] = {}
         """The last fill of a queue's first item, with what it was computed from."""
         self._heads: list[tuple[tuple[object, ...], QueueName, Item]] = []
         """First items of lines that were in when they were looked at, the first of all on top."""
+        self._entered: dict[QueueName, tuple[object, Fraction]] = {}
+        """What of each line is among them, and its fill."""
         self._unsure: set[QueueName] = set()
         """Lines whose first item may be in, and is not among the heads."""
         self._left = 0
         """How many departures there had been when who is out was asked last."""
         self._columns = sorted(self.table.columns)
+        self._nothing = [0] * len(scene.ledger.resources)
         self._leaves_of: dict[QueueName, frozenset[QueueName]] = {}
         self._shares: dict[QueueName, tuple[Matrix, tuple[bool, Fraction]]] = {}
         """Weighted shares, with the use that they were computed from."""
@@ -158,6 +163,7 @@ class _Greedy:
             if not self._heads:
                 return
             key, queue, item = heappop(self._heads)
+            self._entered.pop(queue, None)
             line = self.lines[queue]
             if self._head(line) is not item:
                 continue
@@ -184,6 +190,9 @@ class _Greedy:
         fill = self._fill_if_in(line, item)
         if fill is None:
             return
+        if self._entered.get(line.queue) == (item.id, fill):
+            return
+        self._entered[line.queue] = (item.id, fill)
         promised = any(p.key in self._promised for p in item.pods)
         key = (
             -1 if promised else self._slice(fill),
@@ -206,6 +215,8 @@ class _Greedy:
 
         The first has been found to be in.
         """
+        if not self._runs.is_single(first):
+            return False
         heads = self._heads
         before = heads[0][0][0] if heads else self.slices
         assert isinstance(before, int)
@@ -253,20 +264,22 @@ class _Greedy:
 
     def _in_beside(self, queue: QueueName, own: QueueName) -> list[int]:
         """Return what is in at the other leaves below the queue: use, up to entitlements."""
-        total = [0] * len(self.scene.ledger.resources)
         if queue not in self._below:
             path = self.scene.tree.path
-            self._below[queue] = [
-                (leaf, self.table.floors["entitlement"][leaf])
-                for leaf in self.lines
-                if queue in path(leaf)
-            ]
-        for leaf, most in self._below[queue]:
-            if leaf != own:
-                use = self.draft.use[leaf]
-                for r in self._columns:
-                    total[r] += min(use[r], most[r])
-        return total
+            self._below[queue] = [leaf for leaf in self.lines if queue in path(leaf)]
+        beside = [self._in_here(leaf) for leaf in self._below[queue] if leaf != own]
+        return list(map(sum, zip(*beside, strict=True))) if beside else self._nothing
+
+    def _in_here(self, leaf: QueueName) -> list[int]:
+        """Return what is in at a leaf: its use, up to its entitlement."""
+        use, known = self.draft.use[leaf], self._in_at.get(leaf)
+        if known is None or known[0] is not use:
+            total = [0] * len(use)
+            most = self.table.floors["entitlement"][leaf]
+            for r in self._columns:
+                total[r] = min(use[r], most[r])
+            self._in_at[leaf] = known = (use, total)
+        return known[1]
 
     # Beyond entitlements
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ..models import GroupKey, Pod, PodKey, PodState, QueueName
 from ..policies.budgets import covering_of
 from ..policies.cost import age_s, lost_work
-from ..policies.eviction_cost import priority_weights
 from ..policies.evictable import evictable, given_up, victim_priority
+from ..policies.eviction_cost import priority_weights
 from ..policies.ledger import Matrix
 from ..policies.members import Members, Standing
 from ..policies.scene import Scene

@@ -86,7 +86,7 @@ class Market:
         only = draft.field.only.get(pod.key)
         if only is not None:
             able &= only[pods.node]
-        able &= ~draft.leaving
+        able &= ~draft.gone.pods(draft.evicted)
         chosen = np.flatnonzero(able)
         if not len(chosen):
             return []
@@ -111,7 +111,10 @@ class Market:
         single = preys.single[runner] > 0
         each = np.where(single, 1, preys.herd.running[runner])
         breaks, lost, age = (within(v) for v in (~single + 0, pods.lost[chosen], pods.age[chosen]))
-        inside, dear = within(each * preys.inside[runner]), within(each * preys.herd.weights[runner])
+        inside, dear = (
+            within(each * preys.inside[runner]),
+            within(each * preys.herd.weights[runner]),
+        )
         order = np.lexsort(
             (node[last], age[last], lost[last], breaks[last], dear[last], inside[last])
         )

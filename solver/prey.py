@@ -66,7 +66,7 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> Preys | None:
     g = scene.snapshot.group(group)
     if not g.may_preempt or not herd.runners or scene.config.evictions == "none":
         return None
-    gone = draft.gone
+    gone = draft.gone.of_runner
     left, able = herd.running - gone, herd.able - gone
     surplus = np.minimum(np.maximum(left - herd.floor, 0), able)
     free = able > 0

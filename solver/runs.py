@@ -39,11 +39,9 @@ class Runs:
         """Return the slices of the items at the head of the line that can start as one run.
 
         ``beside``: what is in at other leaves below each queue above the leaf. ``before``: the
-        first slice in which something of another line comes.
+        first slice in which something of another line comes. The first item is single.
         """
         first = line.waiting[0]
-        if not self._is_single(first):
-            return []
         g, pod = first.group, first.pods[0]
         path = self._scene.tree.path(line.queue)
         size = self._draft.ask(first.pods)
@@ -65,7 +63,7 @@ class Runs:
             other = item.group
             same = (
                 item.pods[0].spec is pod.spec and other.priority == g.priority
-                and other.may_preempt == g.may_preempt and self._is_single(item)
+                and other.may_preempt == g.may_preempt and self.is_single(item)
             )  # fmt: skip
             if not same:
                 break
@@ -82,7 +80,7 @@ class Runs:
             return []
         return out if self._draft.pledges.bear(self._draft, path, size * len(out)) else []
 
-    def _is_single(self, item: Item) -> bool:
+    def is_single(self, item: Item) -> bool:
         """Say whether the item is all of its group, and one pod that only room has a say about."""
         if len(item.pods) != 1 or not item.group.preemptable:
             return False

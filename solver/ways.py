@@ -23,13 +23,16 @@ Numbers = NDArray[np.int64]
 Way = tuple[Measure, tuple[QueueName, ...], QueueName]
 """A measure, the claimant's queues that have to stay within it, and the victims' branch."""
 
+_Known = tuple[list[Way], dict[QueueName, Numbers]]
+"""All ways of a claimant, and the runners below each branch."""
+
 
 class Ways:
     """The ways of all claimants of one draft."""
 
     def __init__(self, draft: "Draft") -> None:
         self._draft = draft
-        self._of: dict[tuple[QueueName, tuple[int, ...]], tuple[list[Way], dict[QueueName, Numbers]]] = {}  # fmt: skip
+        self._of: dict[tuple[QueueName, tuple[int, ...]], _Known] = {}
         self._found: dict[object, _Found] = {}
 
     def beyond(
@@ -60,10 +63,7 @@ class Ways:
             found.update(draft, branch, measures, asks, runners[branch])
         return found.minimum, found.elastic
 
-    def _known(
-        self, queue: QueueName, asks: tuple[int, ...]
-    ) -> tuple[list[Way], dict[QueueName, Numbers]]:
-        """Return all ways of a claimant, and the runners below each branch."""
+    def _known(self, queue: QueueName, asks: tuple[int, ...]) -> _Known:
         if (queue, asks) not in self._of:
             herd, scene = self._draft.herd, self._draft.scene
             ways: dict[Way, None] = {}
