@@ -61,8 +61,8 @@ plans(
     (
         Instance("6 nodes, 3 x 8", partial(reclaim, 6, 3), SECOND),
         Instance("50 nodes, 25 x 8", partial(reclaim, 50, 25), SECOND),
-        Instance("500 nodes, 250 x 8", reclaim, Config(budget_ms=1500), "2 s", short=False),
-        Instance("1,000 nodes, 500 x 8", partial(reclaim, 1000, 500), Config(budget_ms=4000), "5 s",
+        Instance("500 nodes, 250 x 8", reclaim, Config(budget_ms=1700), "2 s", short=False),
+        Instance("1,000 nodes, 500 x 8", partial(reclaim, 1000, 500), Config(budget_ms=4500), "5 s",
                  short=False),
     ),
 )  # fmt: skip

@@ -38,7 +38,10 @@ from .stages import stages_of
 OBJECTIONS = 40
 """So often the checker may object to a greedy plan before it is given up as a whole."""
 AFTERWARDS = 0.06
-"""Part of the budget that the search leaves to what follows it: order, bounds, the plan."""
+"""Part of the budget that is left to what follows the search: order, bounds, the plan."""
+AS_LONG, WITH_VICTIMS, OF_REST = 0.4, 1.2, 0.5
+"""What is left to it at least, in times of what greedy took, and where its plan evicts somebody;
+but no more than this part of the rest."""
 TOO_LARGE = "too large to search as a whole in the time left"
 
 
@@ -113,6 +116,7 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
     if config.engine == "greedy":
         base = outcome_of(scene, greedy, levels)
         return _greedy_answer(base, goals, config, clock, "asked for")
+    clock = clock.before(kept_for_the_end(clock, greedy))
     better = recleared(scene, levels, goals, ranking.draft, greedy, process, clock)
     fall_back = _greedy_answer if better is greedy else partial(_greedy_answer, engine="improve")
     greedy = repacked(scene, levels, goals, better, process, clock)
@@ -131,7 +135,7 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
         return fall_back(base, goals, config, clock, "out of time")
     stages = stages_of(board, goals)
     hint = hint_of(board, compiled, greedy)
-    found = search(board, stages, process, config, clock.sooner(AFTERWARDS), hint)
+    found = search(board, stages, process, config, clock, hint)
     if found.values is None and stages:
         return fall_back(base, goals, config, clock, found.detail or "no answer in time")
     decision = decode(board, compiled, found.values) if found.values is not None else greedy
@@ -151,6 +155,15 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
     tiers = certified(ordered.outcome, tiers)
     row = _row(found, compiled, config, ordered)
     return Answer(decision_of(ordered.outcome), tiers, row)
+
+
+def kept_for_the_end(clock: Clock, greedy: Decision) -> float:
+    """Return how many seconds are left to bounds and the plan; greedy's plan stands just now."""
+    left = clock.left()
+    if left is None or clock.budget_s is None:
+        return 0.0
+    least = clock.spent() * (WITH_VICTIMS if greedy.evicted else AS_LONG)
+    return max(0.0, min(OF_REST * left, max(AFTERWARDS * clock.budget_s, least)))
 
 
 def _everything_starts(scene: Scene, decision: Decision) -> bool:

@@ -43,9 +43,9 @@ class Clock:
             return self
         return Clock(min(self.budget_s, self.spent() + seconds), self.started)
 
-    def sooner(self, part: float) -> "Clock":
-        """Return a clock that is out when this part of the budget is still left."""
-        return Clock(None if self.budget_s is None else self.budget_s * (1 - part), self.started)
+    def before(self, seconds: float) -> "Clock":
+        """Return a clock that is out so many seconds earlier."""
+        return Clock(None if self.budget_s is None else self.budget_s - seconds, self.started)
 
 
 @dataclass

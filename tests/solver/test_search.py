@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from apportion.models import Config
+from apportion.models import Config, PodKey
 from apportion.policies.board import Board
 from apportion.solver import search as searching
+from apportion.solver.decode import Decision
+from apportion.solver.entry import kept_for_the_end
 from apportion.solver.linear import goal_of
 from apportion.solver.process import Reply
 from apportion.solver.search import Clock, Found, parameters_of, search
@@ -222,5 +224,24 @@ def test_a_clock_is_out_sooner_for_whoever_leaves_time_to_others() -> None:
     late = Clock(1000.0, started=time.monotonic() - 950)
 
     assert not late.is_out()
-    assert late.sooner(0.06).is_out()
-    assert Clock(None).sooner(0.06).left() is None
+    assert late.before(60).is_out()
+    assert Clock(None).before(60).left() is None
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "evicted", "want_s"),
+    [
+        pytest.param(10_000.0, [], 600, id="a part of the budget"),
+        pytest.param(10_000.0, ["x/a"], 1200, id="victims have prices with bounds"),
+        pytest.param(1_200.0, ["x/a"], 100, id="half of the rest goes into what is better"),
+        pytest.param(900.0, [], 0, id="greedy took all of it"),
+    ],
+)
+def test_what_follows_the_search_has_time_by_what_greedy_took(
+    budget_s: float, evicted: list[str], want_s: float
+) -> None:
+    clock = Clock(budget_s, started=time.monotonic() - 1000)
+    greedy = Decision({}, frozenset(map(PodKey, evicted)))
+
+    assert kept_for_the_end(clock, greedy) == pytest.approx(want_s, abs=5)
+    assert kept_for_the_end(Clock(None), greedy) == 0
