@@ -18,40 +18,59 @@ from .scene import Scene
 
 def usable_pods(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:
     """Return the pending pods of each group that could run on the emptied cluster."""
-    field = emptied(scene)
-    labels = labels_of if repels(scene) else None
-    memo: dict[object, tuple[int, ...]] = {}
-    out: dict[GroupKey, tuple[Pod, ...]] = dict.fromkeys(scene.roster.keys(), ())
-    company = _Company(scene)
-    alike = Alike(scene, field)
-    for m in scene.roster.waiting:
-        field.met = company.met(m)
+    usable = _Usable(scene)
+    nobody: dict[GroupKey, tuple[Pod, ...]] = dict.fromkeys(scene.roster.keys(), ())
+    return nobody | {m.key: usable.of(m) for m in scene.roster.waiting}
+
+
+def could_run(scene: Scene, key: GroupKey) -> bool:
+    """Say whether some pending pods of one group could run, without looking at any other group."""
+    return bool(_Usable(scene).of(scene.roster[key]))
+
+
+class _Usable:
+    """Asks group by group which pending pods could run; equal groups once."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._field = emptied(scene)
+        self._labels = labels_of if repels(scene) else None
+        self._memo: dict[object, tuple[int, ...]] = {}
+        self._company = _Company(scene)
+        self._alike = Alike(scene, self._field)
+
+    def of(self, m: Members) -> tuple[Pod, ...]:
+        if not m.pending:
+            return ()
+        scene, field = self._scene, self._field
+        field.met = self._company.met(m)
+        held = next(iter(holds(scene, m.key)), None) is not None
         if m.running:
             with_own = with_running(scene, field, m)
-            if next(iter(holds(scene, m.key)), None) is None:
-                kept = {p.key for p in _runs(scene, field, m)}
-                out[m.key] = tuple(p for p in m.pending if p.key in kept)
+            kept = set() if held else {p.key for p in _runs(scene, field, m)}
             for p, i in with_own:
                 field.add(p, i, -1)
-            continue
-        if next(iter(holds(scene, m.key)), None) is not None:
-            continue
-        counted = alike.usable(m)
+            return tuple(p for p in m.pending if p.key in kept)
+        if held:
+            return ()
+        counted = self._alike.usable(m)
         if counted is not None:
-            out[m.key] = counted
-            continue
-        key: object = m.key
-        if not any(p.spec.sees_pods for p in m.pending) and not scene.bonds.of_group(m.key):
-            key = (
-                m.standing, m.need, tuple(sorted(m.role_need.items())), m.group.queue,
-                m.group.preemptable, tuple((id(p.spec), p.role) for p in m.pending),
-                labels and tuple(map(labels, m.pending)),
-            )  # fmt: skip
-        if key not in memo:
+            return counted
+        key = self._kind(m)
+        if key not in self._memo:
             kept = {p.key for p in _runs(scene, field, m)}
-            memo[key] = tuple(i for i, p in enumerate(m.pending) if p.key in kept)
-        out[m.key] = tuple(m.pending[i] for i in memo[key])
-    return out
+            self._memo[key] = tuple(i for i, p in enumerate(m.pending) if p.key in kept)
+        return tuple(m.pending[i] for i in self._memo[key])
+
+    def _kind(self, m: Members) -> object:
+        """Return what tells the group apart from others, to this question."""
+        if any(p.spec.sees_pods for p in m.pending) or self._scene.bonds.of_group(m.key):
+            return m.key
+        labels = self._labels and tuple(map(self._labels, m.pending))
+        return (
+            m.standing, m.need, tuple(sorted(m.role_need.items())), m.group.queue,
+            m.group.preemptable, tuple((id(p.spec), p.role) for p in m.pending), labels,
+        )  # fmt: skip
 
 
 def repels(scene: Scene) -> bool:

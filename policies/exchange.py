@@ -12,6 +12,7 @@ from .fitting import Field
 from .givers import Giver
 from .ledger import Matrix
 from .legality import is_legal
+from .limits import limits_of
 from .members import Standing
 from .outcome import Outcome
 from .rights import rights_of
@@ -37,6 +38,43 @@ def exchange(outcome: Outcome, group: GroupKey, givers: Sequence[Giver]) -> Outc
         if found is not None:
             return found
     return None
+
+
+def might_start(outcome: Outcome, group: GroupKey, instead: GroupKey) -> bool:
+    """Say whether counting allows the exchange of what ``instead`` starts for the group.
+
+    Room on nodes and in queues, each kind of pods by itself: a no is certain.
+    """
+    scene = outcome.scene
+    room = outcome.room.copy()
+    for p in outcome.started.get(instead, ()):
+        i = scene.index[outcome.places[p.key]]
+        room[i] = room[i] + scene.row(p)
+    return any(_is_counted(outcome, group, instead, pods, room) for pods in wanted(outcome, group))
+
+
+def _is_counted(
+    outcome: Outcome, group: GroupKey, instead: GroupKey, pods: Sequence[Pod], room: Matrix
+) -> bool:
+    scene = outcome.scene
+    limits, ask = limits_of(scene), scene.rows(pods)
+    less = scene.rows(outcome.started.get(instead, ()))
+    theirs = scene.tree.path(scene.snapshot.group(instead).queue)
+    for q in scene.tree.path(scene.snapshot.group(group).queue):
+        use = outcome.use_after[q] - less if q in theirs else outcome.use_after[q]
+        for r, most in enumerate(limits.limit[q]):
+            if most is not None and ask[r] and int(use[r]) + int(ask[r]) > most:
+                return False
+    kinds: dict[int, list[Pod]] = {}
+    for p in pods:
+        kinds.setdefault(id(p.spec), []).append(p)
+    for same in kinds.values():
+        row, fits = scene.row(same[0]), scene.mask(same[0])
+        asked = [r for r in np.flatnonzero(row).tolist() if row[r]]
+        counts = [np.maximum(room[:, r], 0) // row[r] for r in asked]
+        if int(np.where(fits, np.minimum.reduce(counts), 0).sum()) < len(same):
+            return False
+    return True
 
 
 def wanted(outcome: Outcome, group: GroupKey) -> list[list[Pod]]:

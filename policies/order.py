@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from ..models import Group, Pod, PodKey, PodSpec, QueueName
+from ..models import Group, GroupKey, Pod, PodKey, PodSpec, QueueName
 from .evictable import given_up, victim_priority
-from .exchange import exchange
+from .exchange import exchange, might_start
 from .givers import Giver, elastic_starts, focused, starters, takeable
 from .items import nominated_pods, party_of
 from .members import Standing
@@ -46,9 +46,59 @@ def first_objection(outcome: Outcome, patience: Patience | None = None) -> Objec
     return next(objections(outcome, patience), None)
 
 
+def objections_of(outcome: Outcome, group: GroupKey, patience: Patience) -> Iterator[Objection]:
+    """Yield the objections of one group that waits, lowest items first, whether they count or not.
+
+    An objection to which a better claim objects in turn is yielded as well: see
+    :func:`objection_against` for the plan that it leads to.
+    """
+    judge = _Judge(patience, seeker=group)
+    for item in range(1, 8):
+        yield from judge.of_item(outcome, item)
+
+
+def objection_against(outcome: Outcome, group: GroupKey, patience: Patience) -> Objection | None:
+    """Return an objection that has what a group starts give way, and nothing else; None: none.
+
+    Only whom the room of the group could serve is asked.
+    """
+    judge = _Judge(patience, giver=group)
+    for item in range(1, 7):
+        found = next(judge.of_item(outcome, item), None)
+        if found is not None:
+            return found
+    return None
+
+
 class _Judge:
-    def __init__(self, patience: Patience) -> None:
+    def __init__(
+        self, patience: Patience, seeker: GroupKey | None = None, giver: GroupKey | None = None
+    ) -> None:
         self._patience = patience
+        self._seeker, self._giver = seeker, giver
+        """The only group that objects, and the only one that gives way; None: any."""
+        self._in_its_room: dict[object, bool] = {}
+
+    # Of whom
+
+    def _starters(self, o: Outcome) -> list[Giver]:
+        every = starters(o)
+        return every if self._giver is None else [s for s in every if s.group == self._giver]
+
+    def _takeable(self, o: Outcome, group: GroupKey) -> list[Giver]:
+        return takeable(o, group) if self._giver is None else []
+
+    def _could_use(self, o: Outcome, group: Group) -> bool:
+        """Say whether the room of the only one that gives way could serve, by counting alone."""
+        assert self._giver is not None
+        if group.key == self._giver:
+            return False
+        pending = o.scene.roster[group.key].pending
+        kind = (group.queue, Counter(id(p.spec) for p in pending if p.key not in o.places))
+        known = (kind[0], tuple(sorted(kind[1].items())))
+        if known not in self._in_its_room:
+            self._in_its_room[known] = might_start(o, group.key, self._giver)
+        return self._in_its_room[known]
 
     # Who objects
 
@@ -61,6 +111,10 @@ class _Judge:
             6: self._elastic, 7: self._idle,
         }  # fmt: skip
         for group in self._seekers(outcome):
+            if self._seeker not in (None, group.key):
+                continue
+            if self._giver is not None and not self._could_use(outcome, group):
+                continue
             broken = outcome.scene.roster[group.key].standing is Standing.BROKEN
             if item == 1 and (not broken or group.key in outcome.started):
                 continue
@@ -120,9 +174,9 @@ class _Judge:
     # What would give way, the first to go first
 
     def _broken(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
-        new = [s for s in starters(o) if s.group != g.key]
+        new = [s for s in self._starters(o) if s.group != g.key]
         yield self._ranked(o, new), False
-        yield self._ranked(o, [*new, *takeable(o, g.key)]), False
+        yield self._ranked(o, [*new, *self._takeable(o, g.key)]), False
 
     def _dues(self, o: Outcome, g: Group) -> Iterable[tuple[Sequence[Giver], bool]]:
         scene = o.scene
@@ -135,11 +189,13 @@ class _Judge:
         ]
         own = [
             s
-            for s in (*starters(o), *takeable(o, g.key))
+            for s in (*self._starters(o), *self._takeable(o, g.key))
             if scene.snapshot.group(s.group).queue == g.queue
             and self._priority_of(o, s) < g.priority
         ]
-        others = [r for r in takeable(o, g.key) if scene.snapshot.group(r.group).queue != g.queue]
+        others = [
+            r for r in self._takeable(o, g.key) if scene.snapshot.group(r.group).queue != g.queue
+        ]
         yield self._ranked(o, new_out), False
         yield self._ranked(o, [*new_out, *others]), False
         yield self._ranked(o, [*new_out, *others, *own]), False
@@ -150,7 +206,7 @@ class _Judge:
         everywhere = scene.config.priority_everywhere
         lower = [
             s
-            for s in (*starters(o), *takeable(o, g.key))
+            for s in (*self._starters(o), *self._takeable(o, g.key))
             if s.group != g.key
             and self._priority_of(o, s) < g.priority
             and (scene.snapshot.group(s.group).queue == g.queue or (everywhere and s.starts))
@@ -190,7 +246,7 @@ class _Judge:
         def is_promised(pods: Sequence[Pod]) -> bool:
             return any(p.key in promised for p in pods)
 
-        for s in starters(o):
+        for s in self._starters(o):
             other = o.scene.roster[s.group]
             twin = (
                 s.way == "starting"
@@ -215,7 +271,7 @@ class _Judge:
             return
         pool = [
             s
-            for s in starters(o)
+            for s in self._starters(o)
             if s.way == "starting elastic"
             and o.scene.snapshot.group(s.group).queue == g.queue
             and o.scene.snapshot.group(s.group).priority <= g.priority
@@ -269,7 +325,7 @@ class _Judge:
 
     def _starting_out(self, o: Outcome, places: Places, g: Group) -> list[Giver]:
         """Return what starts and is out, and elastic pods that are equal to one that is out."""
-        every = [s for s in starters(o) if s.group != g.key]
+        every = [s for s in self._starters(o) if s.group != g.key]
         out = [s for s in every if self._is_out(o, places, s, g)]
         last = {s.pods[0].key for s in out if s.way == "starting elastic" and s.stands_for is None}
         for s in every:

@@ -15,7 +15,6 @@ from ..models import GroupKey, Pod, PodState, Snapshot
 from ..policies.api import Constraint, Telling, Tracked
 from ..policies.board import Board, GroupType, NodeClass, Parts, RoleSet, Row, Shape, Var
 from ..policies.cells_tracker import celled
-from ..policies.columns import Flags
 from ..policies.could_run import met_by_others
 from ..policies.device_room import sharing_nodes
 from ..policies.evictable import evictable_flags, flags_of, given_up
@@ -25,16 +24,12 @@ from ..policies.members import Members
 from ..policies.outcome import use_before
 from ..policies.podset import PodSet
 from ..policies.scene import Scene
+from .subjects import About, Merging, Refused, Subject
 
 EXACT_PAIRS = 4_000
 """Up to so many pairs of shape and node every node is a class of its own, where shapes differ."""
-WORDS = {"gang": 0, "quota": 1, "topology": 2, "capacity": 9}
+WORDS = {"gang": 0, "quota": 1, "topology": 2, "capacity": 8, "devices": 9}
 """The order in which rules are told: what says most in fewest words first."""
-
-Subject = tuple[str, str]
-"""A rule, and what it is about."""
-Refused = tuple[str, Flags]
-"""A rule, and the nodes that it refuses."""
 
 
 def emptied_for(scene: Scene, key: GroupKey) -> Snapshot:
@@ -95,7 +90,7 @@ class Alone:
     board: Board
     rows: dict[Subject, list[Row]] = field(default_factory=dict)
     hard: list[Row] = field(default_factory=list)
-    about: dict[Subject, tuple[NodeClass, int | None]] = field(default_factory=dict)
+    about: dict[Subject, About] = field(default_factory=dict)
     """The nodes that it is about, and the column of the resource."""
     shapes: tuple[Shape, ...] = ()
 
@@ -131,7 +126,19 @@ def alone(scene: Scene, key: GroupKey) -> Alone:
             out.hard.append(row)
         else:
             out.rows.setdefault(subject, []).append(row)
+    _merge(out, Merging(small, classes, shapes, demand))
     return out
+
+
+def _merge(out: Alone, merging: Merging) -> None:
+    """Make subjects one that say the same of different nodes."""
+    wider = merging.merged(list(out.rows))
+    rows, out.rows = out.rows, {}
+    for subject, mine in rows.items():
+        into, nodes = wider.get(subject, (subject, None))
+        out.rows.setdefault(into, []).extend(mine)
+        if nodes is not None:
+            out.about[into] = (nodes, out.about.get(subject, (nodes, None))[1])
 
 
 def _subject(row: Row, m: Members) -> Subject | None:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from ..models import GroupKey
 from ..policies.board import Var
 from ..policies.scene import Scene
-from .alone import Alone, Subject, alone
+from .alone import Alone, alone
 from .linear import Goal, Linear
 from .process import SolverProcess
 from .search import parameters_of
+from .subjects import Subject
 
 NOTHING = Goal((), ())
 

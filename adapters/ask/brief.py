@@ -15,8 +15,9 @@ from ...policies.scene import Scene
 from ...solver.entry import plan
 from ...solver.process import SolverProcess
 from .brief_words import brief_words
-from .changes import Trial, first_change
+from .changes import first_change
 from .difference import states_of
+from .trial import Trial, is_small
 from .whatif import repeatable
 
 KINDS = (
@@ -50,7 +51,8 @@ def briefs(
     The cluster is planned once for all of them. Groups that are not there are left out; ``stop``
     ends the trials of a group, and with them what follows.
     """
-    config = repeatable(config)
+    if is_small(snapshot):
+        config = repeatable(config)
     made = plan(snapshot, config, process=process)
     states = states_of(snapshot, made)
     waits = {h.group for h in made.held}
@@ -64,7 +66,7 @@ def briefs(
         if key not in waits or not scene.roster[key].pending:
             yield Brief(key)
             continue
-        trial = Trial(snapshot, config, key, process, states[key].has)
+        trial = Trial(outcome, key, process)
         trial.stop = _ended(trial, stop)
         is_held = next(iter(holds(scene, key)), None) is not None
         change = first_change(outcome, trial, KINDS, is_held=is_held)

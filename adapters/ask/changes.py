@@ -5,10 +5,9 @@ the next smaller one was tried as well and does not do, or where there is none.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from ...models import Config, GroupKey, Node, Snapshot, Toleration
+from ...models import Node, Snapshot, Toleration
 from ...models.edit import edited
 from ...models.edit_nodes import HOSTNAME
 from ...models.edits import (
@@ -23,7 +22,7 @@ from ...models.edits import (
     Tolerate,
     Uncordon,
 )
-from ...models.value import Value, to_data, to_json
+from ...models.value import Value, to_data
 from ...policies.fitting import Field
 from ...policies.limits import limits_of
 from ...policies.members import Members, Standing
@@ -32,14 +31,10 @@ from ...policies.outcome import Outcome
 from ...policies.podset import PodSet
 from ...policies.quota import non_preemptible_use
 from ...policies.scene import Scene
-from ...solver.entry import plan
-from ...solver.process import SolverProcess
-from .difference import GroupState, states_of
 from .obstacles import wanted_of
 from .promising import most_promising
+from .trial import Trial
 
-MOST_PLANS = 60
-"""So many plans are made for one group; what is not tried by then is not told."""
 MOST_TIMES = 8
 """So many times what it asks for a queue is raised at most."""
 MOST_OF_A_KIND = 3
@@ -70,47 +65,6 @@ def to_rows(changes: Iterable[Change]) -> list[dict[str, Any]]:
         }
         for c in changes
     ]  # fmt: skip
-
-
-@dataclass
-class Trial:
-    """Tries changes on copies; equal ones once."""
-
-    snapshot: Snapshot
-    config: Config
-    key: GroupKey
-    process: SolverProcess | None
-    has: int = 0
-    """How many of its pods run or have places without a change; more have to."""
-    stop: Callable[[], bool] = lambda: False
-    plans: int = 0
-    _known: dict[bytes, tuple[bool, bool, int]] = field(default_factory=dict)
-
-    @property
-    def is_over(self) -> bool:
-        return self.plans >= MOST_PLANS or self.stop()
-
-    def of(self, edits: Sequence[Edit]) -> tuple[bool, bool, int]:
-        """Say whether the group starts, whether at once, and how many pods are evicted."""
-        case = to_json(list(edits))
-        if case not in self._known:
-            if self.is_over:
-                return False, False, 0
-            self.plans += 1
-            changed = edited(self.snapshot, edits)
-            made = plan(changed, self.config, process=self.process)
-            stands = states_of(changed, made).get(self.key, GroupState())
-            now = stands.starting > 0 and not stands.promised
-            self._known[case] = (stands.has > self.has, now, len(made.evictions))
-        return self._known[case]
-
-    def starts(self, edits: Sequence[Edit]) -> bool:
-        return self.of(edits)[0]
-
-    def told(self, kind: str, edits: Sequence[Edit], smallest: bool) -> Change:
-        _, now, evicts = self.of(edits)
-        says = " and ".join(map(str, edits))
-        return Change(kind, tuple(edits), says, now, evicts, smallest and not self.is_over)
 
 
 def changes_for(outcome: Outcome, trial: Trial, *, is_held: bool = False) -> list[Change]:
@@ -168,6 +122,12 @@ class _Asked:
         self._wanted = wanted_of(outcome, m)
         self._queues = self._over_limits()
 
+    def _told(self, kind: str, edits: Sequence[Edit], smallest: bool) -> Change:
+        found = self._trial.of(edits)
+        says = " and ".join(map(str, edits))
+        smallest = smallest and not self._trial.is_over
+        return Change(kind, tuple(edits), says, found.at_once, found.evicts, smallest)
+
     # Queues
 
     def _over_limits(self) -> list[Edit]:
@@ -198,7 +158,7 @@ class _Asked:
         for change in self._fewest("queue", self._raised, MOST_TIMES):
             less = [self._lowered(change.edits, k) for k in range(len(change.edits))]
             smallest = change.smallest and not any(map(self._trial.starts, less))
-            yield self._trial.told("queue", change.edits, smallest)
+            yield self._told("queue", change.edits, smallest)
 
     def _raised(self, times: int) -> list[Edit]:
         ask = dict(zip(self._scene.ledger.resources, self._scene.rows(self._wanted), strict=True))
@@ -231,7 +191,7 @@ class _Asked:
                 edits.append(SetQueue(g.queue, "due", name, need))
                 less.append(SetQueue(g.queue, "due", name, need - 1))
         if edits and self._trial.starts(edits):
-            yield self._trial.told("due", edits, not self._trial.starts(less))
+            yield self._told("due", edits, not self._trial.starts(less))
 
     # Wishes
 
@@ -247,7 +207,7 @@ class _Asked:
             at = levels.index(request.required) if request.required in levels else len(levels)
             for level in (*reversed(levels[:at]), ""):
                 if self._trial.starts([Relax(g.key, level, name)]):
-                    yield self._trial.told("level", [Relax(g.key, level, name)], True)
+                    yield self._told("level", [Relax(g.key, level, name)], True)
                     break
 
     def tolerations(self) -> Iterator[Change]:
@@ -282,7 +242,7 @@ class _Asked:
         for e in edits:
             if told < MOST_OF_A_KIND and self._trial.starts([e]):
                 told += 1
-                yield self._trial.told(kind, [e], True)
+                yield self._told(kind, [e], True)
 
     # Sizes
 
@@ -341,7 +301,7 @@ class _Asked:
         while high - low > 1 and not self._trial.is_over:
             middle = (low + high) // 2
             low, high = (low, middle) if self._trial.starts(edits(middle)) else (middle, high)
-        yield self._trial.told(kind, edits(high), high - low == 1)
+        yield self._told(kind, edits(high), high - low == 1)
 
     # Order
 
@@ -367,7 +327,7 @@ class _Asked:
                 edits = [RemoveGroup(m.key)]
                 if self._trial.starts(edits):
                     told += 1
-                    yield self._trial.told("victims", edits, True)
+                    yield self._told("victims", edits, True)
         if told or not self._fits_without(running):
             return
         kept = running
@@ -378,7 +338,7 @@ class _Asked:
         several: list[Edit] = [RemoveGroup(m.key) for m in kept]
         if self._trial.starts(several):
             less = [[e for e in several if e is not x] for x in several]
-            yield self._trial.told("victims", several, not any(map(self._trial.starts, less)))
+            yield self._told("victims", several, not any(map(self._trial.starts, less)))
 
     def _fits_without(self, groups: Sequence[Members]) -> bool:
         """Say whether nodes would have places, were these groups gone; a plan may say no yet."""

@@ -12,8 +12,9 @@ from ...policies.members import Standing
 from ...policies.parts import NodeClass
 from ...policies.podset import PodSet
 from ...policies.quota import non_preemptible_use
-from ...solver.alone import Alone, Subject
+from ...solver.alone import Alone
 from ...solver.conflict import Conflict
+from ...solver.subjects import Subject
 
 MOST_HOLDERS = 3
 
@@ -65,13 +66,15 @@ def _capacity(told: Alone, subject: Subject) -> Member:
     assert column is not None
     name = scene.ledger.resources[column]
     need = max(s.row[column] for s in told.shapes)
-    offered = int(scene.allocatable[cls.nodes[0]][column])
-    free = max(0, cls.room[column])
+    frees = [max(0, int(scene.room_later[i][column])) for i in cls.nodes]
+    free, i = max(zip(frees, cls.nodes, strict=True), key=lambda of: (of[0], -of[1]))
+    offered = int(scene.allocatable[i][column])
+    most = "at most " if min(frees) < free else ""
     each = " each" if cls.size > 1 else ""
     beside = " beside what may not be evicted" if free < offered else ""
     said = (
-        f"{show(free, name)} of {show(offered, name)} {name} free{each}{beside}; a pod asks for "
-        f"{show(need, name)}"
+        f"{most}{show(free, name)} of {show(offered, name)} {name} free{each}{beside}; "
+        f"a pod asks for {show(need, name)}"
     )
     here = set(cls.nodes)
     held = _holders(told, (p for p, i in scene.holders if i in here), column)

@@ -15,10 +15,11 @@ from ...policies.standing import standing_of
 from ...solver.conflict import conflict_of
 from ...solver.entry import plan
 from ...solver.process import SolverProcess
-from .changes import Change, Trial, changes_for, to_rows
+from .changes import Change, changes_for, to_rows
 from .conflict_words import Member, members_of
 from .difference import GroupState, states_of
 from .rivals import Order, order_of
+from .trial import Trial, is_small
 from .whatif import repeatable
 
 KIND = "Explanation"
@@ -52,11 +53,13 @@ def explain(
     changes: bool = True,
     limit_s: float = 10.0,
     stop: Callable[[], bool] = lambda: False,
+    known: Plan | None = None,
 ) -> Explanation:
     """Say why a group waits, and what would start it.
 
-    ``limit_s`` bounds the search for a conflict; ``changes`` False leaves the trials out, and
-    ``stop`` ends them.
+    ``known`` is the plan in which it waits, where that was made before; else one is made, small
+    clusters without a clock. ``limit_s`` bounds the search for a conflict; ``changes`` False leaves
+    the trials out, and ``stop`` ends them.
 
     Raises
     ------
@@ -64,11 +67,12 @@ def explain(
         If there is no such group.
     """
     group_named(snapshot, group)
-    config = repeatable(config)
+    if is_small(snapshot):
+        config = repeatable(config)
     if process is None:
         with SolverProcess(config.memory_limit_mib) as own:
-            return _explain(snapshot, config, group, own, changes, limit_s, stop)
-    return _explain(snapshot, config, group, process, changes, limit_s, stop)
+            return _explain(snapshot, config, group, own, changes, limit_s, stop, known)
+    return _explain(snapshot, config, group, process, changes, limit_s, stop, known)
 
 
 def _explain(
@@ -79,8 +83,9 @@ def _explain(
     changes: bool,
     limit_s: float,
     stop: Callable[[], bool],
+    known: Plan | None,
 ) -> Explanation:
-    made = plan(snapshot, config, process=process)
+    made = known if known is not None else plan(snapshot, config, process=process)
     queue = snapshot.group(key).queue
     state = states_of(snapshot, made)[key]
     reasons = _reasons(made, key)
@@ -106,7 +111,7 @@ def _explain(
         order = order_of(outcome, key)
     tried: list[Change] = []
     if changes and scene.roster[key].pending:
-        trial = Trial(snapshot, config, key, process, state.has, stop)
+        trial = Trial(outcome, key, process, stop)
         tried = changes_for(outcome, trial, is_held=by == "hold")
     return Explanation(key, queue, state, by, reasons, found, minimal, order, tuple(tried))
 

@@ -57,7 +57,7 @@ def explain(
     needs. Held by the order: who stands before it, and why that does not give way. Then the
     smallest changes of each kind that would start it, each of them planned before it is told.
     """
-    picked = chosen(config, budget, seed, True, topology_labels)
+    picked = chosen(config, budget, seed, False, topology_labels)
     reading = asked(scheduler_name, queues_from, now, picked)
     with opened(files, picked, reading, f"looking for what holds {group}") as world:
         from ..ask.edit_words import group_key

@@ -264,8 +264,9 @@ def _explained(
             if monotonic() > until:
                 break
             found = explain(
-                snapshot, config, held.group, process=process, stop=lambda: monotonic() > until
-            )
+                snapshot, config, held.group, process=process, known=made,
+                stop=lambda: monotonic() > until,
+            )  # fmt: skip
             out[held.group] = sentences(found)
     return out
 

@@ -85,7 +85,7 @@ class Pages:
         until = time.monotonic() + EXPLAIN_S
         return explain(
             report.snapshot, report.config, group_key(report.snapshot, why),
-            process=self._process, stop=lambda: time.monotonic() > until,
+            process=self._process, stop=lambda: time.monotonic() > until, known=report.plan,
         )  # fmt: skip
 
     def _written(

@@ -33,7 +33,7 @@ def test_an_explanation_is_that_of_the_command(small: apportion.Cluster) -> None
     found = apportion.explain(small, "huge", changes=False)
 
     assert found.held_by == "rules"
-    assert {m.rule for m in found.conflict} == {"gang", "taints", "capacity"}
+    assert {m.rule for m in found.conflict} == {"gang", "capacity"}
     with pytest.raises(InputError, match="there is no group nobody"):
         apportion.explain(small, "nobody")
 

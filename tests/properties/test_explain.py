@@ -24,10 +24,11 @@ from apportion.policies.outcome import Outcome
 from apportion.policies.registry import rules_for
 from apportion.policies.scene import Scene
 from apportion.policies.standing import standing_of
-from apportion.solver.alone import Alone, Subject
+from apportion.solver.alone import Alone
 from apportion.solver.conflict import Conflict, conflict_of
 from apportion.solver.entry import plan
 from apportion.solver.process import SolverProcess
+from apportion.solver.subjects import Subject
 from properties.clusters import SMALL, cluster
 from properties.configs import config
 from properties.trials import Fault, Property, Tally, on_clusters, shards

@@ -13,7 +13,7 @@ def test_a_conflict_is_told_with_what_would_start_the_group(cli: Any) -> None:
     assert result.out.startswith("research/huge  queue research\nwaits: it could not start if")
     for said in (
         "gang      group research/huge  starts with 3 members or not at all",
-        "taints    node ingest-b        has the taint dedicated=ingest:NoSchedule",
+        "capacity  2 nodes like cpu-a   0 of 0 nvidia.com/gpu free each; a pod asks for 8",
         "capacity  2 nodes like gpu-a   8 of 8 nvidia.com/gpu free each; a pod asks for 8",
         "more nodes",
     ):
