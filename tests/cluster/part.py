@@ -73,9 +73,13 @@ class Part:
             self.kill()
 
     def kill(self) -> None:
-        """End it and its children at once, and wait until they are gone, ports and all."""
+        """End it and its children at once, and wait until it is gone, ports and all."""
         if self._process is not None:
+            below = descendants(self._process.pid)
             self.send(signal.SIGKILL)
+            for pid in below:  # some lead groups of their own
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             self._wait(DEADLINE_S)
 
     def pause(self) -> None:
@@ -110,3 +114,18 @@ class Part:
     def _wait(self, deadline_s: float) -> int:
         assert self._process is not None
         return self._process.wait(deadline_s)
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that the process has started; none of one that is gone."""
+    found: list[int] = []
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            found += [int(word) for word in (task / "children").read_text().split()]
+    return found
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the processes that the process has started, those that they have, and so on."""
+    mine = children(pid)
+    return mine + [below for child in mine for below in descendants(child)]

@@ -16,7 +16,11 @@ from cluster.part import Part
 from cluster.ports import free_ports
 from cluster.waiting import PlaneError, until
 
-OWN_NAMESPACES = {"default", "kube-node-lease", "kube-public", "kube-system"}
+START_S = 300.0
+"""Deadline for a part to be ready, without which no test can run; mostly it takes seconds."""
+
+LEASES = "kube-node-lease"
+OWN_NAMESPACES = {"default", "kube-public", "kube-system", LEASES}
 
 
 class ControlPlane:
@@ -85,8 +89,8 @@ class ControlPlane:
         try:
             for name in NEEDED:
                 self._make(name).start()
-            until(self.is_ready, "the API server is ready")
-            until(self._has_made_its_own, "the API server has made what it makes")
+            until(self.is_ready, "the API server is ready", START_S)
+            until(self._has_made_its_own, "the API server has made what it makes", START_S)
             self.admin.write_kubeconfig(self.kubeconfig)
             for name in others:
                 self.add(name)
@@ -125,25 +129,28 @@ class ControlPlane:
         """End the part, start it again on the same data and ports, and wait until all is ready."""
         self.kill(name)
         self.parts[name].start()
-        until(self.is_ready, f"the API server is ready after a restart of {name}")
+        until(self.is_ready, f"the API server is ready after a restart of {name}", START_S)
 
     def heal(self) -> None:
         """Bring back what a test has killed or paused; an error if a part has ended by itself.
 
         Those that watch a server that was away are started anew: by themselves they look for it
-        ever more seldom, half a minute apart in the end.
+        ever more seldom, half a minute apart in the end. Their leases of nodes go with them: the
+        next kwok would wait until they have run out.
         """
         for part in self.parts.values():
             if part.exit_code not in (None, -signal.SIGKILL):
                 raise PlaneError(f"{part.name} has ended with {part.exit_code}\n{part.tail()}")
-            if self._fell_behind and part.name not in NEEDED:
+        others = [part for name, part in self.parts.items() if name not in NEEDED]
+        _bring_back(self.parts[name] for name in NEEDED)
+        until(self.is_ready, "the API server is ready again", START_S)
+        if self._fell_behind:
+            for part in others:
                 part.kill()
-            if part.is_running:
-                part.resume()
-            else:
-                part.start()
+            with self.client() as client:
+                client.delete_all("leases", LEASES)
+        _bring_back(others)
         self._fell_behind = False
-        until(self.is_ready, "the API server is ready again")
 
     def is_ready(self) -> bool:
         """Whether the API server calls itself ready; an error if it or etcd has ended."""
@@ -199,3 +206,12 @@ class ControlPlane:
                 return commands.kwok(self.kubeconfig)
             case _:
                 raise PlaneError(f"a control plane has no part {name}")
+
+
+def _bring_back(parts: Iterable[Part]) -> None:
+    """Start those that do not run, and let the others go on."""
+    for part in parts:
+        if part.is_running:
+            part.resume()
+        else:
+            part.start()

@@ -11,7 +11,7 @@ from typing import Any
 
 from cluster.access import Access
 from cluster.between import Proxy
-from cluster.part import Part
+from cluster.part import Part, children
 from cluster.waiting import DEADLINE_S, PlaneError, until
 
 NAME = "apportion"
@@ -59,10 +59,9 @@ class Scheduler(Part):
 
     def kill_children(self) -> None:
         """Kill the solver's process, as the kernel does where memory is short."""
-        with suppress(FileNotFoundError, ProcessLookupError):
-            for task in Path(f"/proc/{self.pid}/task").iterdir():
-                for child in (task / "children").read_text().split():
-                    os.kill(int(child), signal.SIGKILL)
+        for child in children(self.pid):
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
 
     def wait_for(
         self, name: str, times: int = 1, deadline_s: float = DEADLINE_S

@@ -150,16 +150,16 @@ def test_cleaning_leaves_what_was_there_before(
 
 
 def test_definitions_are_served_when_they_have_been_applied(client: Client) -> None:
-    with pytest.raises(LookupError, match=r"serves no widgets\.tests\.apportion\.dev"):
-        client.find_all("widgets.tests.apportion.dev")
-    widget = {
-        "apiVersion": "tests.apportion.dev/v1", "kind": "Widget",
-        "metadata": {"name": "w", "namespace": "default"}, "size": 3,
+    with pytest.raises(LookupError, match=r"serves no gadgets\.tests\.apportion\.dev"):
+        client.find_all("gadgets.tests.apportion.dev")
+    gadget = {
+        "apiVersion": "tests.apportion.dev/v1", "kind": "Gadget",
+        "metadata": {"name": "g", "namespace": "default"}, "size": 3,
     }  # fmt: skip
 
-    manifests.apply_all(client, [widget, definition("tests.apportion.dev", "Widget")])
+    manifests.apply_all(client, [gadget, definition("tests.apportion.dev", "Gadget")])
 
-    assert [w["size"] for w in client.find_all("widgets.tests.apportion.dev")] == [3]
+    assert [g["size"] for g in client.find_all("gadgets.tests.apportion.dev")] == [3]
 
 
 def test_an_account_has_the_rights_of_its_role_and_no_others(

@@ -17,6 +17,7 @@ from cluster.between import Proxy
 from cluster.client import Client
 from cluster.looking import nodes_of, wait_placed
 from cluster.objects import gang, node, pod
+from cluster.part import children
 from cluster.plane import ControlPlane
 from cluster.rules import Hold, Lose, Refuse, is_bind, later_binds
 from cluster.scheduler import Schedulers
@@ -220,9 +221,3 @@ def test_the_solver_dies(
 
     wait_placed(client, "h-0", "h-1", "h-2", "h-3", deadline_s=AGAIN_S)
     assert invariants.faults(client) == []
-
-
-def children(pid: int) -> list[int]:
-    """Return the processes that the process has started."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return [int(word) for task in tasks for word in (task / "children").read_text().split()]
