@@ -13,7 +13,9 @@ from ..models.snapshot import from_document
 from .configuration import changed
 from .files import Document, documents
 from .kubernetes import QueuesFrom, ReadOptions, snapshot_from
+from .questions import Question, questions_of
 from .scenario import Scenario, folder_of, is_scenario, named, scenario_of
+from .scenario_group import ScenarioGroup
 from .scenario_objects import now_of, objects_of
 
 _OURS = b"apportion.dev/"
@@ -38,6 +40,8 @@ class Case:
     config: Config
     scenario: Scenario | None = None
     title: str = ""
+    questions: tuple[Question, ...] = ()
+    """What the scenario asks, beside."""
 
 
 def read_case(files: Sequence[str], asked: Asked, stdin: IO[bytes] | IO[str] | None = None) -> Case:
@@ -153,14 +157,27 @@ def _scenario_case(document: Document, others: Sequence[Document], asked: Asked)
         found = [d for d in documents([path]) if isinstance(d.data, dict)]
         if len(found) != 1:
             raise InputError(f"{path}: holds {len(found)} objects, expected one snapshot")
-        return Case(_snapshot(found[0].data, path, asked), config, scenario, title)
+        snapshot = _snapshot(found[0].data, path, asked)
+
+        def alone(group: ScenarioGroup) -> Snapshot:
+            raise InputError(f"submit: {group.name} cannot be read beside a snapshot")
+
+        asks = questions_of(scenario.what_if, snapshot, config, alone, named(document))
+        return Case(snapshot, config, scenario, title, asks)
     options = read_options(asked, scenario, config)
-    inside = [
-        Document(document.source, i, data)
-        for i, data in enumerate(objects_of(scenario, options.scheduler_names[0], named(document)))
-    ]
     beside = list(documents([str(Path(folder, f)) for f in scenario.cluster.files]))
-    return Case(snapshot_from([*inside, *beside, *others], options), config, scenario, title)
+
+    def read(told: Scenario) -> Snapshot:
+        made = objects_of(told, options.scheduler_names[0], named(document))
+        inside = [Document(document.source, i, data) for i, data in enumerate(made)]
+        return snapshot_from([*inside, *beside, *others], options)
+
+    def with_group(group: ScenarioGroup) -> Snapshot:
+        return read(scenario.model_copy(update={"groups": [*scenario.groups, group]}))
+
+    snapshot = read(scenario)
+    asks = questions_of(scenario.what_if, snapshot, config, with_group, named(document))
+    return Case(snapshot, config, scenario, title, asks)
 
 
 def _within(config: Config, shares: dict[str, Any]) -> dict[str, Any]:

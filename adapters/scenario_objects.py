@@ -12,7 +12,8 @@ from .kubernetes.shape import checked
 from .kubernetes.times import seconds_of, stamp
 from .paths import below
 from .patterns import PatternError, filled_in
-from .scenario import Near, Role, Scenario, ScenarioGroup, ScenarioNode, ScenarioQueue
+from .scenario import Scenario, ScenarioNode, ScenarioQueue
+from .scenario_group import Near, Role, ScenarioGroup
 from .strict import sentence
 
 Data = dict[str, Any]

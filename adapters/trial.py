@@ -1,13 +1,16 @@
-"""A trial: a scenario is planned and settled, every plan verified, the outcome judged."""
+"""A trial: a scenario and its what-ifs are planned and settled, every plan verified, and judged."""
 
 from dataclasses import dataclass
 
 from ..models import Config, Plan, Snapshot
 from ..solver.process import SolverProcess
+from .ask.whatif import whatif
+from .configuration import changed
 from .expect import failures
 from .inputs import Case
 from .plan_check import scene_of, violations_of
 from .settle import settle
+from .whatif_trial import wrong_with
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,4 +43,12 @@ def attempt(
         wrong.append(f"did not settle in {made.settled.cycles} cycles")
     for i, expectation in enumerate(case.scenario.expect if case.scenario is not None else ()):
         wrong += [f"expect[{i}]: {said}" for said in failures(expectation, case.snapshot, made)]
+    base: Plan | None = None
+    for question in case.questions:
+        other = changed(config, question.changes)
+        answer = whatif(
+            case.snapshot, config, question.edits, changed_config=other, process=process, known=base
+        )
+        base = answer.base[1]
+        wrong += wrong_with(question, answer, other, process, most)
     return Verdict(case.title, tuple(dict.fromkeys(wrong)), made)

@@ -15,12 +15,11 @@ from apportion.adapters.expectations import Expectation
 from apportion.adapters.scenario import (
     Cluster,
     NodeTaint,
-    Role,
     Scenario,
-    ScenarioGroup,
     ScenarioNode,
     ScenarioQueue,
 )
+from apportion.adapters.scenario_group import Role, ScenarioGroup
 from apportion.models import Config, QueueShare, TierSettings
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

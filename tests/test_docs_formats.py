@@ -36,13 +36,17 @@ from apportion.adapters.expectations import Expectation
 from apportion.adapters.scenario import (
     Cluster,
     Meta,
-    Near,
     NodeTaint,
-    Role,
     Scenario,
-    ScenarioGroup,
     ScenarioNode,
     ScenarioQueue,
+)
+from apportion.adapters.scenario_group import Near, Role, ScenarioGroup
+from apportion.adapters.scenario_whatif import (
+    AddedNodes,
+    ExpectedDifference,
+    ScenarioEdit,
+    ScenarioWhatIf,
 )
 from apportion.models.plan import to_document
 from apportion.models.snapshot import write
@@ -55,7 +59,8 @@ NOT_WRITTEN = {"Amounts", "Config", "ExpectedPod", "QueueShare", "TierSettings",
 """Values that stand in no document: amounts are mappings, settings have words of their own."""
 PEOPLE = (
     Scenario, Meta, Near, Cluster, ScenarioNode, NodeTaint, ScenarioQueue, ScenarioGroup, Role,
-    Expectation, Configuration, Settings, Tiers, Expected, QueueSettings,
+    Expectation, ScenarioWhatIf, ScenarioEdit, AddedNodes, ExpectedDifference, Configuration,
+    Settings, Tiers, Expected, QueueSettings,
 )  # fmt: skip
 ANSWERS = (
     GroupChange, GroupState, QueueChange, UseChange, Side, Explanation, Member, Holder, Order,

@@ -225,6 +225,33 @@ def test_settings_and_scheduler_names_come_with_the_scenario(tmp_path: Any) -> N
     assert overruled.snapshot.taken_at_s == 5
 
 
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        ({"drain": "n9"}, "there is no node n9"),
+        ({"resize": "g=many"}, "'many' is not a whole number"),
+        (
+            {"submit": {"name": "g", "pods": 1}},
+            "submit: brings no new group; is there one of that name?",
+        ),
+    ],
+)
+def test_an_edit_that_cannot_be_made_is_refused_with_its_place(
+    tmp_path: Any, edit: Any, says: str
+) -> None:
+    cordon = {"cordon": "n"}
+    asked = {"name": "w", "edits": [cordon, edit], "difference": {"nothing": True}}
+
+    with pytest.raises(InputError) as e:
+        case(
+            tmp_path, cluster={"nodes": [{"name": "n"}]}, groups=[{"name": "g", "pods": 1}],
+            whatIf=[asked],
+        )  # fmt: skip
+
+    assert "s.json: whatIf[0].edits[1]: " in str(e.value)
+    assert says in str(e.value)
+
+
 def test_policies_is_another_word_for_config(tmp_path: Any) -> None:
     assert case(tmp_path, policies={"seed": 5}).config.seed == 5
 
@@ -233,7 +260,16 @@ def test_policies_is_another_word_for_config(tmp_path: Any) -> None:
     ("parts", "path", "says"),
     [
         ({"colour": 1}, "colour", "no such key"),
-        ({"whatIf": []}, "whatIf", "later version"),
+        ({"whatIf": [{"name": "w", "expect": [{"bound_total": 1}]}]},
+         "whatIf[0]", "changes nothing"),
+        ({"whatIf": [{"name": "w", "edits": [{"drain": "n"}]}]}, "whatIf[0]", "expects nothing"),
+        ({"whatIf": [{"name": "w", "edits": [{"drain": "n", "cordon": "n"}]}]},
+         "whatIf[0].edits[0]", "one edit in each item"),
+        ({"whatIf": [{"name": "w", "edits": [{"explode": "n"}]}]},
+         "whatIf[0].edits[0].explode", "no such key"),
+        ({"whatIf": [{"name": "w", "edits": [{"drain": "n"}],
+                      "difference": {"share": {"q": [0.5, 0.2]}}}]},
+         "whatIf[0].difference.share.q", "a part of 1"),
         ({"solver": {}}, "solver", "under config"),
         ({"cluster": {"nodes": [{"name": ""}]}}, "cluster.nodes[0].name", "empty"),
         ({"cluster": {"nodes": [{"name": "n", "repeat": 2}]}}, "cluster.nodes[0]", "{i}"),

@@ -1,19 +1,19 @@
 """A trial: every plan on the way to rest is verified, then the outcome is compared."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from apportion.adapters import trial
+from apportion.adapters import trial, whatif_trial
 from apportion.adapters.inputs import Asked, Case, read_case
 from apportion.models import Plan
 
 
-def case(tmp_path: Path, **expected: Any) -> Case:
+def case(tmp_path: Path, what_if: Sequence[Any] = (), **expected: Any) -> Case:
     """Build a scenario in which one pod starts, so that the second cycle finds it running."""
     path = tmp_path / "s.json"
     scenario = {
@@ -23,6 +23,7 @@ def case(tmp_path: Path, **expected: Any) -> Case:
         "cluster": {"nodes": [{"name": "n", "capacity": {"cpu": 1}}]},
         "groups": [{"name": "g", "pods": 1, "requests": {"cpu": 1}}],
         "expect": [expected],
+        "whatIf": list(what_if),
         "config": {"engine": "greedy"},
     }
     path.write_text(json.dumps(scenario))
@@ -77,3 +78,46 @@ def test_trial_with_other_settings_uses_them(tmp_path: Path) -> None:
     verdict = trial.attempt(told, replace(told.config, seed=7))
 
     assert verdict.plan.config == replace(told.config, seed=7).digest
+
+
+ASKED = [
+    ({"edits": [{"drain": "n"}], "difference": {"startsMore": ["g"]}},
+     "startsMore: default/g is none, and is expected to be"),
+    ({"edits": [{"drain": "n"}], "difference": {"startsLess": []}},
+     "startsLess: default/g is one, and is not expected to be"),
+    ({"edits": [{"drain": "n"}], "difference": {"displaced": ["x"]}},
+     "displaced: there is no group x"),
+    ({"edits": [{"drain": "n"}], "difference": {"nothing": True}},
+     "something is different: default/g, queue default, cpu, pods"),
+    ({"edits": [{"setPriority": "g=1"}], "difference": {"nothing": False}},
+     "nothing is different"),
+    ({"edits": [{"drain": "n"}], "difference": {"used": {"default": {"cpu": 1}}}},
+     "used: queue default uses 0 cpu, expected 1"),
+    ({"edits": [{"addNodes": {"like": "n"}}], "difference": {"share": {"default": [0.6, 1]}}},
+     "share: queue default has 0.500 of the cluster, expected 0.6 to 1"),
+    ({"edits": [{"drain": "n"}], "difference": {"share": {"q": 1}}},
+     "share: there is no queue q"),
+    ({"edits": [{"drain": "n"}], "expect": [{"bound": ["g-0"]}]},
+     "expect[0]: g-0 does not run"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "want"), ASKED)
+def test_trial_says_what_does_not_hold_of_a_what_if(
+    tmp_path: Path, asked: dict[str, Any], want: str
+) -> None:
+    given = case(tmp_path, what_if=[{"name": "w", **asked}], bound=["g-0"])
+
+    verdict = trial.attempt(given)
+
+    assert verdict.failures == (f"whatIf[0] (w): {want}",)
+
+
+def test_plans_of_a_what_if_are_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whatif_trial, "violations_of", lambda made, scene: ["the rule"])
+    asked = {"name": "w", "edits": [{"drain": "n"}], "expect": [{"bound_total": 0}]}
+
+    verdict = trial.attempt(case(tmp_path, what_if=[asked], bound=["g-0"]))
+
+    assert verdict.failures[0] == "whatIf[0] (w): breaks the rule"
+    assert "whatIf[0] (w): cycle 1 breaks the rule" in verdict.failures

@@ -58,32 +58,24 @@ def test_a_raised_limit_starts_who_was_held(cli: Any, world: str) -> None:
     assert (cpu["usedBefore"], cpu["usedAfter"], cpu["capacityAfter"]) == (3000, 7000, 8000)
 
 
-@pytest.mark.parametrize(
-    ("edit", "want_more", "want_less", "want_displaced"),
-    [
-        (["--drain", "n0"], [], [], []),
-        (["--drain", "n0", "--cordon", "n1"], [], ["runs"], ["runs"]),
-        (["--remove", "runs"], ["gang"], ["runs"], ["runs"]),
-        (["--resize", "gang=1"], ["gang"], [], []),
-        (["--set-minimum", "gang=1"], ["gang"], [], []),
-        (["--set-requests", "gang:cpu=1"], ["gang"], [], []),
-        (["--copy", "runs"], ["runs-copy-1"], [], []),
-        (["--uncordon", "shut"], [], [], []),
-        (["--set-queue", "q.limit.cpu=none"], ["gang"], [], []),
-    ],
-)
-def test_each_edit_is_told(
-    cli: Any, world: str, edit: list[str], want_more: list[str], want_less: list[str],
-    want_displaced: list[str],
-) -> None:  # fmt: skip
-    answer = asked(cli, "-f", world, *edit)
+def test_every_edit_is_an_option(cli: Any, tmp_path: Path) -> None:
+    """What each makes different, tests/scenarios/whatif says."""
+    near = str(tmp_path / "near.yaml")
+    Path(near).write_text(WORLD.replace("age: 5m", "age: 5m, topology: {within: rack}"))
 
-    def names(key: str) -> list[str]:
-        return [g.removeprefix("default/") for g in answer[key]]
-
-    assert (names("startsMore"), names("startsLess"), names("displaced")) == (
-        want_more, want_less, want_displaced
+    answer = asked(
+        cli, "-f", near, "--copy", "gang", "--remove", "runs", "--set-priority", "gang=3",
+        "--set-requests", "gang:cpu=1", "--resize", "gang=3", "--set-minimum", "gang=1",
+        "--relax", "gang", "--tolerate", "gang=a=b:NoSchedule", "--drop-selector", "gang=disk",
+        "--uncordon", "shut", "--cordon", "n0", "--drain", "n1", "--remove-node", "n0",
+        "--set-queue", "q.weight=3", "--add-nodes", "1", "--like", "n1",
     )  # fmt: skip
+
+    assert sorted(e["edit"] for e in answer["edits"]) == [
+        "addNodes", "copyGroup", "cordon", "drain", "dropSelector", "relax", "removeGroup",
+        "removeNode", "resize", "setMinimum", "setPriority", "setRequests", "setWeight",
+        "tolerate", "uncordon",
+    ]  # fmt: skip
 
 
 def test_settings_are_changed_for_the_second_plan_alone(cli: Any, world: str) -> None:
