@@ -71,6 +71,7 @@ def _follow(
 
 def figures(instance: Instance, runs: int) -> dict[str, Any]:
     """Plan the instance so many times."""
+    from apportion.adapters.plan_check import scene_of, violations_of
     from apportion.solver.entry import plan
     from apportion.solver.process import SolverProcess
 
@@ -95,6 +96,7 @@ def figures(instance: Instance, runs: int) -> dict[str, Any]:
             cpu.append(time.process_time() - used)
         took = {"took": seconds[-1], "limit": instance.limit_s}
         print(json.dumps(took), flush=True)
+    wrong = [str(w) for w in violations_of(made, scene_of(snapshot, instance.config))]
     gaps = [t.gap for t in made.objective if t.name in ("repair", "entitled", "surplus")]
     return {
         "nodes": len(snapshot.nodes),
@@ -108,17 +110,22 @@ def figures(instance: Instance, runs: int) -> dict[str, Any]:
         "evicted": len(made.evictions),
         "gap": None if None in gaps else max((g for g in gaps if g is not None), default=0.0),
         "engine": made.solver.engine,
-        "note": made.solver.detail,
+        "note": "; ".join([*([made.solver.detail] if made.solver.detail else []), _judged(wrong)]),
         "more": {
             "tiers": [
                 {"name": t.name, "value": str(t.value), "bound": None if t.bound is None
                  else str(t.bound), "gap": t.gap}
                 for t in made.objective
             ],
+            "violations": wrong,
             "orderProven": made.solver.order_proven,
             "held": len(made.held),
         },
     }  # fmt: skip
+
+
+def _judged(wrong: list[str]) -> str:
+    return "passes the checker" if not wrong else f"ILLEGAL: {len(wrong)} violations, {wrong[0]}"
 
 
 def main(argv: list[str]) -> int:

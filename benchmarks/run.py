@@ -16,7 +16,7 @@ from apportion.policies.goals import EVICTION_COSTS
 
 from . import catalogue
 from .machine import machine
-from .page import page
+from .page import page, slope
 from .subjects import SUBJECTS, Row
 
 RUNS, SHORT_RUNS = 5, 1
@@ -44,6 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         rows = subject.rows(args.short, runs)
         for row in rows:
             print("\n".join(lines(row)), flush=True)
+        if subject.against_size:
+            print("\n".join(slopes(rows)), flush=True)
         results["subjects"][name] = {
             "about": subject.about, "againstSize": subject.against_size,
             "rows": [row.data() for row in rows],
@@ -85,6 +87,28 @@ def lines(row: Row) -> list[str]:
         out.append(f"    wanted: {row.wanted}")
     if row.note:
         out.append(f"    {row.note}")
+    return out
+
+
+def slopes(rows: Sequence[Row]) -> list[str]:
+    """Return how time grows with the number of nodes: slopes on log-log paper, as text.
+
+    Small clusters are searched until the budget ends, so the larger half is told apart.
+    """
+    known = sorted((r for r in rows if r.nodes and r.seconds), key=lambda r: r.nodes)
+    out = []
+    for some in (known, known[len(known) // 2 :]):
+        if len({r.nodes for r in some}) > 1:
+            of = {"time": [(r.nodes, r.seconds) for r in some],
+                  "processor time": [(r.nodes, r.cpu) for r in some if r.cpu],
+                  "plain pass": [(r.nodes, r.plain) for r in some if r.plain]}  # fmt: skip
+            told = [
+                f"{name} {slope([(n, statistics.median(v)) for n, v in points]):.2f}"
+                for name, points in of.items()
+                if len(points) > 1
+            ]
+            sizes = f"{some[0].nodes:,} to {some[-1].nodes:,} nodes"
+            out.append(f"  slope on log-log, {sizes}: {', '.join(told)}")
     return out
 
 

@@ -11,12 +11,12 @@ from benchmarks.first_fit import first_fit
 from benchmarks.kubectl import write
 from benchmarks.large import Large, large
 from benchmarks.page import page, slope
-from benchmarks.priority_matters import Small, formulation, small
-from benchmarks.run import lines
+from benchmarks.priority_matters import Judge, Small, formulation, places_of, small
+from benchmarks.run import lines, slopes
 from benchmarks.subjects import SUBJECTS, Row
 
 from apportion.adapters.inputs import Asked, read_case
-from apportion.models import Config, Snapshot
+from apportion.models import Config, NodeName, Snapshot
 from apportion.policies.legality import is_legal
 from apportion.policies.outcome import Outcome
 from apportion.policies.registry import rules_for
@@ -93,10 +93,39 @@ def _asked(snapshot: Snapshot) -> list[object]:
 def test_the_formulation_of_the_paper_finds_what_fits() -> None:
     snapshot = small(Small(4, 4, 1, 105, 0))
 
-    counts, proven = formulation(snapshot, 10.0)
+    found, proven = formulation(snapshot, 10.0)
 
     assert proven
-    assert counts[0] >= len(first_fit(snapshot))
+    assert len(places_of(snapshot, found)) >= len(first_fit(snapshot))
+
+
+def test_plans_are_compared_by_the_work_that_they_start() -> None:
+    snapshot = small(Small(4, 4, 2, 95, 0))
+    judge = Judge(snapshot, Config())
+    first = {k: NodeName(n) for k, n in first_fit(snapshot).items()}
+    fewer = dict(list(first.items())[1:])
+
+    assert judge.work({}) == (0, 0, 0)
+    assert judge.work(first) > judge.work(fewer) > judge.work({})
+
+
+def test_a_plan_that_breaks_a_rule_is_not_compared() -> None:
+    snapshot = small(Small(4, 4, 1, 105, 0))
+    everybody = {p.key: snapshot.nodes[0].name for p in snapshot.pods}
+
+    with pytest.raises(ValueError, match="capacity"):
+        Judge(snapshot, Config()).work(everybody)
+
+
+def test_the_slope_is_told_of_all_sizes_and_of_the_larger_half() -> None:
+    sizes = (100, 200, 400, 800)
+    rows = [Row("x", nodes=n, seconds=[1.0, n / 100.0, 99.0], plain=[n**2 / 1e4]) for n in sizes]
+
+    assert slopes(rows) == [
+        "  slope on log-log, 100 to 800 nodes: time 1.00, plain pass 2.00",
+        "  slope on log-log, 400 to 800 nodes: time 1.00, plain pass 2.00",
+    ]
+    assert slopes(rows[:1]) == []
 
 
 def test_every_subject_is_registered_with_what_it_is_about() -> None:
