@@ -6,7 +6,6 @@ What does not change between plans is kept.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 from ..models import GroupKey, Pod, PodKey, QueueName
 from ..models.queue import ROOT
@@ -127,13 +126,8 @@ class _Walker:
         return out
 
 
-_WALKERS: "WeakKeyDictionary[StandingTable, _Walker]" = WeakKeyDictionary()
-
-
 def _walker(table: StandingTable) -> _Walker:
-    if table not in _WALKERS:
-        _WALKERS[table] = _Walker(table)
-    return _WALKERS[table]
+    return table.scene.once("walker", lambda _: _Walker(table))
 
 
 class Places:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from weakref import WeakKeyDictionary
 
 from ..models import GroupKey, PodState, QueueName
 from .items import AS_IT_IS, Item, leaf_key, resting_items, turns_of
@@ -211,11 +210,6 @@ def _place(item: Item) -> ItemId:
     return (item.group.key, item.kind, 0 if item.kind == "minimum" else item.position)
 
 
-_RANKS: "WeakKeyDictionary[StandingTable, dict[QueueName, Ranks]]" = WeakKeyDictionary()
-
-
 def ranks_of(table: StandingTable) -> Mapping[QueueName, Ranks]:
     """Return every item that runs or could run, in the order of each queue; computed once."""
-    if table not in _RANKS:
-        _RANKS[table] = _Maker(table).make()
-    return _RANKS[table]
+    return table.scene.once("ranks", lambda _: _Maker(table).make())

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 from ..models import GroupKey, QueueName
 from .evictable import victim_priority
@@ -64,7 +63,7 @@ def cross_branches(
     measure: Measure = "entitlement",
 ) -> Branches | None:
     """Return the branches of a possible right across queues; None where there can be none."""
-    memo = _BRANCHES.setdefault(scene, {})
+    memo: dict[_Pair, Branches | None] = scene.once("branches", lambda _: {})
     key = (claimant, victim, tuple(asks), measure)
     if key not in memo:
         memo[key] = _cross_branches(scene, claimant, victim, key[2], measure)
@@ -72,7 +71,6 @@ def cross_branches(
 
 
 _Pair = tuple[QueueName, QueueName, tuple[int, ...], Measure]
-_BRANCHES: "WeakKeyDictionary[Scene, dict[_Pair, Branches | None]]" = WeakKeyDictionary()
 
 
 def _cross_branches(

@@ -16,7 +16,10 @@ THRESHOLDS = (100_000, 20, 20)
 def one_cycle() -> Iterator[None]:
     """Leave what exists alone until the end, and look for garbage less often."""
     before, frozen = gc.get_threshold(), gc.get_freeze_count()
-    gc.freeze()
+    # Where somebody has frozen what lives long, that stays so: what is garbage by now, and has not
+    # been found, would never be found any more.
+    if not frozen:
+        gc.freeze()
     if before[0]:  # 0: somebody has turned it off
         gc.set_threshold(*THRESHOLDS)
     try:

@@ -7,7 +7,6 @@ them at once.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,11 +133,6 @@ def _minimum(m: Members) -> bool:
     return m.standing is Standing.BROKEN or bool(m.split(m.running)[0])
 
 
-_HERDS: "WeakKeyDictionary[Scene, Herd]" = WeakKeyDictionary()
-
-
 def herd_of(scene: Scene) -> Herd:
     """Return the scene's herd, made once."""
-    if scene not in _HERDS:
-        _HERDS[scene] = Herd(scene)
-    return _HERDS[scene]
+    return scene.once("herd", Herd)

@@ -45,8 +45,8 @@ class InVain:
         self._patience_s = patience_s
         self._now_s = now_s
         self._since: dict[tuple[PodKey, str], float] = {}
-        self.longest_s = 0.0
-        """The longest that a pod has waited so until now."""
+        self.longest: tuple[float, str] = (0.0, "")
+        """The longest that a pod has waited so until now, and which one."""
 
     def look(self) -> list[str]:
         """Return the groups of which a pod waits in vain, those of equal names once."""
@@ -56,7 +56,8 @@ class InVain:
         keys = {b.pod: (b.pod, uids[b.pod].uid) for b in made.binds}
         self._since = {key: self._since.get(key, now) for key in keys.values()}
         late = {pod for pod, key in keys.items() if now - self._since[key] > self._patience_s}
-        self.longest_s = max([self.longest_s, *(now - began for began in self._since.values())])
+        waits = ((now - began, pod) for (pod, _), began in self._since.items())
+        self.longest = max([self.longest, *waits])
         return _groups_of(made, late) if late and _agrees(cluster, late) else []
 
     def cluster(self) -> apportion.Cluster:

@@ -117,7 +117,7 @@ def test_a_gang_that_could_have_started_for_a_minute_waits_in_vain(tmp_path: Pat
     assert court.look() == []
     server.now_s += 2
     assert court.look() == ["group default/g waits, though it could have started"]
-    assert court.longest_s == 61
+    assert court.longest == (61, "default/g-1")
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,8 @@ def test_nothing_is_wrong_during_a_turmoil_and_everything_done_after_it(
             asked = time.monotonic()
             turmoil.tried(lambda: judge.note(in_vain.look()))
     print(f"{turns} turns, {judge.looks} looks, {turmoil.done}")
-    print(f"who could start has waited {in_vain.longest_s:.1f} s at most; found: {judge.found}")
+    longest_s, who = in_vain.longest
+    print(f"who could start has waited {longest_s:.1f} s at most ({who}); found: {judge.found}")
     assert judge.found == []
     turmoil.calm()
     until(lambda: possible(plane, settings) == [], "all is done", QUIET_S)
