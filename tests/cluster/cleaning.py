@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,20 +120,29 @@ def _stays(thing: Thing) -> bool:
 
 def _delete(client: Client, thing: Thing) -> None:
     """Delete one object whatever it waits for."""
-    try:
-        client.request("DELETE", f"{thing.path}?gracePeriodSeconds=0&propagationPolicy=Background")
+    query = "?gracePeriodSeconds=0&propagationPolicy=Background"
+    with _next_time():
+        client.request("DELETE", thing.path + query)
+    with _next_time():
         if thing.kind.plural == "namespaces":
             _finalize(client, thing)
         elif thing.has_finalizers and thing.kind.plural != "customresourcedefinitions":
             change: Data = {"metadata": {"finalizers": None}}
             client.request("PATCH", thing.path, change, sent=MERGE)
+
+
+@contextmanager
+def _next_time() -> Iterator[None]:
+    """Let pass that an object is gone, has changed, or is being deleted: the next sweep sees."""
+    try:
+        yield
     except ApiError as error:
-        if error.status not in (404, 409):  # gone, or changed: the next sweep sees
+        if error.status not in (404, 409):
             raise
 
 
 def _finalize(client: Client, thing: Thing) -> None:
-    """Let an empty namespace go; without this its controller takes seconds."""
+    """Let an empty namespace go: its controller does not run."""
     body = client.get(thing.path)
     body["spec"] = {"finalizers": []}
     client.request("PUT", f"{thing.path}/finalize", body)

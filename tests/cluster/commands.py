@@ -10,12 +10,13 @@ from cluster.ports import Ports
 CONTROLLERS = (
     "daemonset-controller",
     "deployment-controller", "disruption-controller", "ephemeral-volume-controller",
-    "garbage-collector-controller", "job-controller", "namespace-controller",
+    "garbage-collector-controller", "job-controller",
     "persistentvolume-binder-controller", "replicaset-controller", "resourceclaim-controller",
     "statefulset-controller",
 )  # fmt: skip
 """Those that tests want as a rule: budgets get a status, owners are honoured, pods come back,
-claims of volumes and devices are made from templates, volumes are bound."""
+claims of volumes and devices are made from templates, volumes are bound. Not that of namespaces:
+seconds after one is gone it empties whichever has got its name, be it that of the next test."""
 
 NODE_ANNOTATION = "kwok.x-k8s.io/node"
 """A node with it is played by kwok."""
