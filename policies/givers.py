@@ -103,8 +103,14 @@ def _alike(scene: Scene, p: Pod) -> object:
     return (p.role, p.spec, p.subgroups, promised, p.priority, p.preemptable, labels)
 
 
-def runners(outcome: Outcome) -> list[Giver]:
+def runners(outcome: Outcome) -> Sequence[Giver]:
     """Return running work that could leave: whole groups, and single pods of groups that stay."""
+    if outcome.kept_runners is None:
+        outcome.kept_runners = _runners(outcome)
+    return outcome.kept_runners
+
+
+def _runners(outcome: Outcome) -> list[Giver]:
     scene = outcome.scene
     out: list[Giver] = []
     for m in scene.roster.values():
@@ -121,11 +127,18 @@ def runners(outcome: Outcome) -> list[Giver]:
     return out
 
 
-def takeable(outcome: Outcome, group: GroupKey) -> list[Giver]:
+def takeable(outcome: Outcome, group: GroupKey) -> Sequence[Giver]:
     """Return the running work to which the group could have a right, in the best case for it.
 
     That case: the group starts, and of its own queue everything it may evict has left.
     """
+    known = outcome.kept_takeable
+    if group not in known:
+        known[group] = _takeable(outcome, group)
+    return known[group]
+
+
+def _takeable(outcome: Outcome, group: GroupKey) -> list[Giver]:
     scene = outcome.scene
     g = scene.roster[group]
     own = {

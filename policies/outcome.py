@@ -13,6 +13,7 @@ from .ledger import Matrix
 from .scene import Scene
 
 if TYPE_CHECKING:
+    from .givers import Giver
     from .levels import Levels
 
 
@@ -49,6 +50,8 @@ class Outcome:
         self.kept_takers: object | None = None
         self.kept_history: object | None = None
         self.kept_field: object | None = None
+        self.kept_runners: Sequence[Giver] | None = None
+        self.kept_takeable: dict[GroupKey, Sequence[Giver]] = {}
 
     def with_bound(self, bound: Collection[PodKey]) -> "Outcome":
         """Return the same plan with other pods that start at once, and all that is known of it."""

@@ -124,7 +124,7 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
     if clock.is_out():
         return fall_back(base, goals, config, clock, "out of time")
     if not greedy.places and not greedy.evicted and nothing_starts(base):
-        return _empty_answer(base, goals, config, clock)
+        return _empty_answer(base, goals, config)
     if config.polish_ms is not None and _everything_starts(scene, greedy):
         clock = clock.no_longer_than(config.polish_ms / 1000)
     if not is_within_reach(scene, clock):
@@ -175,18 +175,14 @@ def _everything_starts(scene: Scene, decision: Decision) -> bool:
     return all(p.key in decision.places for m in waiting for p in m.pending)
 
 
-def _empty_answer(outcome: Outcome, goals: Sequence[Any], config: Config, clock: Clock) -> Answer:
-    """Answer that nothing starts, where that is proven: there is no other plan."""
-    ordered = put_in_order(outcome, clock)
-    tiers = [TierResult(g, v, v) for g in goals for v in [g.measure(ordered.outcome)]]
-    row = SolverRow(
-        engine="exact",
-        status="optimal",
-        order_proven=ordered.proven,
-        exchanges=len(ordered.exchanges),
-        seed=config.seed,
-    )
-    return Answer(decision_of(ordered.outcome), tiers, row, nothing_helps=True)
+def _empty_answer(outcome: Outcome, goals: Sequence[Any], config: Config) -> Answer:
+    """Answer that nothing starts, where that is proven: there is no other plan.
+
+    So nobody can object either: whoever does has a plan in which something starts.
+    """
+    tiers = [TierResult(g, v, v) for g in goals for v in [g.measure(outcome)]]
+    row = SolverRow(engine="exact", status="optimal", order_proven=True, seed=config.seed)
+    return Answer(decision_of(outcome), tiers, row, nothing_helps=True)
 
 
 def decision_of(outcome: Outcome) -> Decision:

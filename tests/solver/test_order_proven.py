@@ -3,11 +3,19 @@
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
+from apportion.adapters.settle import apply_plan
 from apportion.models import Config, Pod, PodTerm, Snapshot
 from apportion.policies.fitting import STEPS, Field, Fit
+from apportion.policies.order import first_objection
+from apportion.policies.outcome import Outcome
+from apportion.policies.registry import rules_for
+from apportion.policies.scene import Scene
 from apportion.solver.entry import plan
+from apportion.solver.process import SolverProcess
 from oracle.build import Members, node, only, queue, snapshot
+from oracle.worlds import world as small_world
 
 ALONE = {"anti_affinity": (PodTerm("host", only("g"), None),)}
 
@@ -37,3 +45,24 @@ def test_what_was_not_searched_to_its_end_is_not_proven(
 
     assert made.binds == ()
     assert made.solver.order_proven is want
+
+
+def test_where_nothing_can_start_nobody_objects() -> None:
+    config, found = Config(deterministic=True, budget_ms=2000), 0
+    greedy = replace(config, engine="greedy")
+    with SolverProcess() as process:
+        for seed in range(9):
+            full = small_world(seed, "small")
+            for _ in range(3):
+                full = apply_plan(full, plan(full, greedy))
+            last = plan(full, greedy)
+            if last.binds or last.nominations or last.evictions or not last.held:
+                continue
+            made = plan(full, config, process=process)
+            if made.solver.engine != "exact" or made.places:
+                continue
+            scene = Scene(full, config, rules_for(config))
+            assert made.solver.order_proven
+            assert first_objection(Outcome.of_plan(scene, made)) is None
+            found += 1
+    assert found >= 2
