@@ -11,7 +11,7 @@ from ..models import Config, InputError, Snapshot
 from ..models.snapshot import KIND as SNAPSHOT
 from ..models.snapshot import from_document
 from .configuration import changed
-from .files import Document, documents
+from .files import Document, documents, documents_of
 from .kubernetes import QueuesFrom, ReadOptions, snapshot_from
 from .questions import Question, questions_of
 from .scenario import Scenario, folder_of, is_scenario, named, scenario_of
@@ -42,6 +42,8 @@ class Case:
     title: str = ""
     questions: tuple[Question, ...] = ()
     """What the scenario asks, beside."""
+    from_objects: bool = True
+    """More objects can be read beside it; not so where it was a snapshot, or a live cluster."""
 
 
 def read_case(files: Sequence[str], asked: Asked, stdin: IO[bytes] | IO[str] | None = None) -> Case:
@@ -68,8 +70,26 @@ def read_case(files: Sequence[str], asked: Asked, stdin: IO[bytes] | IO[str] | N
         one = sorted_out.snapshots[0]
         if sorted_out.others:
             raise InputError(f"{one.source}: a snapshot is a whole cluster; give it alone")
-        return Case(_snapshot(one.data, one.source, asked), Config(), title=one.source)
+        return _whole(one.data, one.source, asked)
     return Case(snapshot_from(sorted_out.others, read_options(asked)), Config())
+
+
+def case_of_snapshot(data: bytes, source: str, asked: Asked) -> Case:
+    """Read a snapshot that came from somewhere, gzipped or not.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    found = [d.data for d in documents_of(data, source)]
+    if len(found) != 1 or not isinstance(found[0], dict):
+        raise InputError(f"{source}: is no snapshot")
+    return _whole(found[0], source, asked)
+
+
+def _whole(data: dict[str, Any], source: str, asked: Asked) -> Case:
+    return Case(_snapshot(data, source, asked), Config(), title=source, from_objects=False)
 
 
 def scenario_cases(files: Sequence[str], asked: Asked) -> Iterable[Case]:
@@ -163,7 +183,7 @@ def _scenario_case(document: Document, others: Sequence[Document], asked: Asked)
             raise InputError(f"submit: {group.name} cannot be read beside a snapshot")
 
         asks = questions_of(scenario.what_if, snapshot, config, alone, named(document))
-        return Case(snapshot, config, scenario, title, asks)
+        return Case(snapshot, config, scenario, title, asks, from_objects=False)
     options = read_options(asked, scenario, config)
     beside = list(documents([str(Path(folder, f)) for f in scenario.cluster.files]))
 

@@ -72,21 +72,33 @@ class Recorder:
         OSError
             If it cannot be written.
         """
-        body = {
-            "apiVersion": snapshots.API_VERSION,
-            "kind": KIND,
-            "config": to_data(config),
-            "plan": plans.to_document(plan),
-            "snapshot": msgspec.Raw(snapshots.write(snapshot)),
-        }
-        path = self._folder / f"cycle-{self._next:010d}.json.gz"
-        part = path.with_name(path.name + _UNFINISHED)
-        part.write_bytes(gzip.compress(to_json(body), 3, mtime=0))
-        part.replace(path)
+        path = keep(self._folder, self._next, snapshot, config, plan)
         self._next += 1
         for _, old in files_of(self._folder)[: -self._most]:
             old.unlink(missing_ok=True)
         return path
+
+
+def keep(folder: Path, number: int, snapshot: Snapshot, config: Config, plan: Plan) -> Path:
+    """Write a cycle into a folder; return the file, which is whole or not there.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    body = {
+        "apiVersion": snapshots.API_VERSION,
+        "kind": KIND,
+        "config": to_data(config),
+        "plan": plans.to_document(plan),
+        "snapshot": msgspec.Raw(snapshots.write(snapshot)),
+    }
+    path = folder / f"cycle-{number:010d}.json.gz"
+    part = path.with_name(path.name + _UNFINISHED)
+    part.write_bytes(gzip.compress(to_json(body), 3, mtime=0))
+    part.replace(path)
+    return path
 
 
 def files_of(folder: Path) -> list[tuple[int, Path]]:

@@ -31,10 +31,13 @@ from . import (
     whatif,
 )  # fmt: skip
 from . import run as run_command
+from .source import DEFAULT
 
 UNHOLDING, UNUSABLE, BUG, INTERRUPTED = 1, 2, 3, 130
 _USAGE: Any = typer.BadParameter.__mro__[2]
 """What the command line raises for a wrong option: ClickException, wherever typer keeps it."""
+READING = frozenset({"plan", "explain", "whatif", "capacity", "drain", "ui", "snapshot"})
+"""Commands that read a live cluster where they are told to, and only then."""
 
 ABOUT = """Plan batch work on Kubernetes: gangs, queues and fair shares, solved cycle by cycle.
 
@@ -113,8 +116,9 @@ def run(argv: Sequence[str] | None = None) -> int:
 
 
 def spelled_out(args: Sequence[str]) -> list[str]:
-    """Give ``--settle`` its default where no number follows."""
+    """Give ``--settle`` and ``--kubeconfig`` their defaults where nothing follows."""
     out: list[str] = []
+    reads = bool(args) and args[0] in READING
     for i, arg in enumerate(args):
         if arg == "--":
             return [*out, *args[i:]]
@@ -122,6 +126,8 @@ def spelled_out(args: Sequence[str]) -> list[str]:
         out.append(arg)
         if arg == "--settle" and not following.isdigit():
             out.append(str(plan.CYCLES))
+        if reads and arg == "--kubeconfig" and (not following or following.startswith("-")):
+            out.append(DEFAULT)
     return out
 
 

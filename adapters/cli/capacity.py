@@ -6,18 +6,7 @@ from typing import Annotated
 import typer
 
 from .documents import Form, write
-from .options import (
-    Budget,
-    ConfigFile,
-    Now,
-    QueuesFromOption,
-    SchedulerNames,
-    Seed,
-    TopologyLabels,
-    asked,
-    chosen,
-)
-from .world import From, opened
+from .world import Asking, of_a_world, opened
 
 EXAMPLES = """
 \b
@@ -27,12 +16,13 @@ Examples:
 """
 
 
+@of_a_world
 def capacity(
     group: Annotated[
         str,
         typer.Argument(metavar="GROUP", help="namespace/name, a name, or one of its pods."),
     ],
-    files: From = None,
+    asking: Asking,
     like: Annotated[
         list[str] | None,
         typer.Option(
@@ -51,22 +41,13 @@ def capacity(
     output: Annotated[
         Form, typer.Option("--output", "-o", help="A page to read, or data.")
     ] = Form.TABLE,
-    config: ConfigFile = None,
-    budget: Budget = None,
-    seed: Seed = None,
-    scheduler_name: SchedulerNames = None,
-    queues_from: QueuesFromOption = None,
-    topology_labels: TopologyLabels = None,
-    now: Now = None,
 ) -> int:  # fmt: skip
     """Say how many more copies of a group would start, now and with nodes added.
 
     Beside everything else: nothing more is evicted for them, and all that would start without
     them starts. Each number was planned, and one copy more does not start.
     """
-    picked = chosen(config, budget, seed, True, topology_labels)
-    reading = asked(scheduler_name, queues_from, now, picked)
-    with opened(files, picked, reading, f"planning copies of {group}") as world:
+    with opened(asking, f"planning copies of {group}") as world:
         from ..ask.capacity import capacity as how_many
         from ..ask.capacity import models_for, to_document
         from ..ask.edit_words import group_key

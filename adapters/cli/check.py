@@ -19,7 +19,7 @@ from .options import (
     asked,
     chosen,
 )
-from .plan import keeping, solver_for
+from .solving import keeping, solver_for
 from .words import count, plain
 
 if TYPE_CHECKING:

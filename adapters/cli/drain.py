@@ -6,18 +6,7 @@ from typing import Annotated
 import typer
 
 from .documents import Form, write
-from .options import (
-    Budget,
-    ConfigFile,
-    Now,
-    QueuesFromOption,
-    SchedulerNames,
-    Seed,
-    TopologyLabels,
-    asked,
-    chosen,
-)
-from .world import From, opened
+from .world import Asking, of_a_world, opened
 
 EXAMPLES = """
 \b
@@ -27,28 +16,20 @@ Examples:
 """
 
 
+@of_a_world
 def drain(
     nodes: Annotated[list[str], typer.Argument(metavar="NODE...", help="The nodes.")],
-    files: From = None,
+    asking: Asking,
     output: Annotated[
         Form, typer.Option("--output", "-o", help="A page to read, or data.")
     ] = Form.TABLE,
-    config: ConfigFile = None,
-    budget: Budget = None,
-    seed: Seed = None,
-    scheduler_name: SchedulerNames = None,
-    queues_from: QueuesFromOption = None,
-    topology_labels: TopologyLabels = None,
-    now: Now = None,
 ) -> int:
     """Say which nodes can be emptied without stopping what must not stop, and in what order.
 
     Nothing is changed. Each node is emptied on a copy of the cluster, with all of the named nodes
     cordoned, and the plan says what becomes of its pods.
     """
-    picked = chosen(config, budget, seed, True, topology_labels)
-    reading = asked(scheduler_name, queues_from, now, picked)
-    with opened(files, picked, reading, "planning the cluster without the nodes") as world:
+    with opened(asking, "planning the cluster without the nodes") as world:
         from ..ask.drain import draining, to_document
 
         found = draining(world.case.snapshot, world.config, nodes, process=world.process)

@@ -7,18 +7,7 @@ from typing import Annotated
 import typer
 
 from .documents import Form, write
-from .options import (
-    Budget,
-    ConfigFile,
-    Now,
-    QueuesFromOption,
-    SchedulerNames,
-    Seed,
-    TopologyLabels,
-    asked,
-    chosen,
-)
-from .world import From, opened
+from .world import Asking, of_a_world, opened
 
 EXAMPLES = """
 \b
@@ -29,12 +18,13 @@ Examples:
 LIMIT_S = 60
 
 
+@of_a_world
 def explain(
     group: Annotated[
         str,
         typer.Argument(metavar="GROUP", help="namespace/name, a name, or one of its pods."),
     ],
-    files: From = None,
+    asking: Asking,
     changes: Annotated[
         bool,
         typer.Option(help="Try changes that would start the group. [default: changes]",
@@ -43,13 +33,6 @@ def explain(
     output: Annotated[
         Form, typer.Option("--output", "-o", help="A page to read, or data.")
     ] = Form.TABLE,
-    config: ConfigFile = None,
-    budget: Budget = None,
-    seed: Seed = None,
-    scheduler_name: SchedulerNames = None,
-    queues_from: QueuesFromOption = None,
-    topology_labels: TopologyLabels = None,
-    now: Now = None,
 ) -> int:  # fmt: skip
     """Say why a group waits, and what would let it start.
 
@@ -57,9 +40,8 @@ def explain(
     needs. Held by the order: who stands before it, and why that does not give way. Then the
     smallest changes of each kind that would start it, each of them planned before it is told.
     """
-    picked = chosen(config, budget, seed, False, topology_labels)
-    reading = asked(scheduler_name, queues_from, now, picked)
-    with opened(files, picked, reading, f"looking for what holds {group}") as world:
+    what = f"looking for what holds {group}"
+    with opened(asking, what, deterministic=False) as world:
         from ..ask.edit_words import group_key
         from ..ask.explain import explain as why
         from ..ask.explain import to_document

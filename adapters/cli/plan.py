@@ -1,8 +1,8 @@
 """``apportion plan``: read a cluster, plan one cycle, show the plan."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,18 +10,10 @@ import typer
 
 from .documents import Form
 from .documents import write as write_document
-from .options import (
-    Budget,
-    ConfigFile,
-    Deterministic,
-    Now,
-    QueuesFromOption,
-    SchedulerNames,
-    Seed,
-    TopologyLabels,
-    asked,
-    chosen,
-)
+from .options import Deterministic
+from .solving import keeping, solver_for
+from .source import Source
+from .world import Asking, of_a_world
 
 if TYPE_CHECKING:
     from ...models import Config, GroupKey, Plan, Snapshot
@@ -62,7 +54,9 @@ Examples:
 """
 
 
+@of_a_world
 def plan(
+    asking: Asking,
     files: Annotated[
         list[str] | None,
         typer.Argument(metavar="FILE...", help="Files and folders; - is standard input."),
@@ -70,14 +64,7 @@ def plan(
     output: Annotated[
         Output, typer.Option("--output", "-o", help="A page to read here or in a browser, or data.")
     ] = Output.TABLE,
-    config: ConfigFile = None,
-    budget: Budget = None,
-    seed: Seed = None,
     deterministic: Deterministic = False,
-    scheduler_name: SchedulerNames = None,
-    queues_from: QueuesFromOption = None,
-    topology_labels: TopologyLabels = None,
-    now: Now = None,
     settle: Annotated[
         int | None,
         typer.Option(
@@ -118,27 +105,28 @@ def plan(
     FILE... is any mix of Kubernetes objects (YAML or JSON, kind: List too, .gz too), Scenario
     documents and snapshots. Nothing is ever applied to a cluster.
     """
-    lists = _lists(files or [], trace, nodes, pods)
+    source = replace(asking.source, files=(*(files or ()), *asking.source.files))
+    lists = _lists(source, trace, nodes, pods)
     if explain and output is not Output.HTML:
         from ...models import InputError
 
         raise InputError("--explain goes with --output html; of one group, see apportion explain")
-    picked = chosen(config, budget, seed, deterministic or explain, topology_labels)
-    reading = asked(scheduler_name, queues_from, now, picked)
+    picked, reading = asking.settled(deterministic or explain)
     from ...models import Config
 
     with ExitStack() as stack:
         process = solver_for(picked.over(Config()), stack)
-        from msgspec.structs import replace
+        from msgspec.structs import replace as changed
 
         from ...models.snapshot import write
-        from ..inputs import Case, read_case
+        from ..inputs import Case
         from ..plan_file import save
         from .terminal import progress
 
-        with progress(f"reading {', '.join(lists or files or ())}"):
+        subject = ", ".join(lists) if lists is not None else source.said
+        with progress(f"reading {subject}"):
             if lists is None:
-                case = read_case(files or [], reading, sys.stdin)
+                case = source.read(reading)
             else:
                 from ..openb import read_openb
 
@@ -149,11 +137,10 @@ def plan(
         with keeping(case.snapshot):
             moments: list[Moment] = []
             made = _planned(case.snapshot, settings, settle, process, moments)
-            made = replace(made, warnings=(*picked.warnings, *made.warnings))
+            made = changed(made, warnings=(*picked.warnings, *made.warnings))
             if output is Output.HTML:
                 from ..report.page import Report, written
 
-                subject = ", ".join(lists or files or ())
                 changes = _explained(made, case.snapshot, settings, process) if explain else None
                 page = Report(made, case.snapshot, settings, subject, moments, changes)
                 sys.stdout.buffer.write(written(page).encode())
@@ -163,7 +150,7 @@ def plan(
 
 
 def _lists(
-    files: list[str], trace: Trace | None, nodes: str | None, pods: str | None
+    source: Source, trace: Trace | None, nodes: str | None, pods: str | None
 ) -> tuple[str, str] | None:
     """Return the files of the trace's nodes and pods; None where no trace is planned."""
     from ...models import InputError
@@ -171,55 +158,16 @@ def _lists(
     if trace is None:
         if nodes is not None or pods is not None:
             raise InputError("--nodes and --pods are the lists of a trace; add --trace openb")
-        if not files:
-            raise InputError(
-                "there is nothing to plan: FILE... is missing; name files, folders or -"
-            )
+        source.checked(
+            "there is nothing to plan: FILE... is missing; name files, folders or -, or a live "
+            "cluster with --kubeconfig or --live"
+        )
         return None
-    if files:
-        raise InputError(f"--trace {trace.value} stands alone; leave {files[0]} out")
+    if source.is_named:
+        raise InputError(f"--trace {trace.value} stands alone; leave {source.said} out")
     if nodes is None or pods is None:
         raise InputError(f"--trace {trace.value} needs --nodes CSV and --pods CSV")
     return nodes, pods
-
-
-def solver_for(config: "Config", stack: ExitStack) -> "SolverProcess | None":
-    """Start the solver process, which gets ready while the input is read; None: not needed."""
-    if config.engine == "greedy":
-        return None
-    from ...solver.process import SolverProcess
-
-    return stack.enter_context(SolverProcess(config.memory_limit_mib))
-
-
-@contextmanager
-def keeping(snapshot: "Snapshot") -> Iterator[None]:
-    """Save the snapshot to a temporary file if the block fails in a way nobody foresaw."""
-    from ...models import BugError, InputError
-
-    try:
-        yield
-    except (InputError, BrokenPipeError):
-        raise
-    except Exception as e:
-        raise BugError(f"{type(e).__name__}: {e}; {_saved(snapshot)}") from e
-
-
-def _saved(snapshot: "Snapshot") -> str:
-    import gzip
-    import os
-    import tempfile
-
-    from ...models.snapshot import write
-
-    try:
-        data = gzip.compress(write(snapshot))
-        handle, name = tempfile.mkstemp(prefix="apportion-", suffix=".json.gz")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-    except Exception as e:
-        return f"and the snapshot could not be saved ({type(e).__name__}: {e})"
-    return f"the snapshot is in {name}"
 
 
 def _planned(

@@ -46,7 +46,7 @@ def replay(
     """
     from ..recording import recorded
     from ..replay import replayed
-    from .plan import keeping, solver_for
+    from .solving import keeping, solver_for
     from .terminal import progress
 
     wrong = differ = total = 0

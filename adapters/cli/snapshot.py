@@ -1,25 +1,18 @@
-"""``apportion snapshot``: a cluster as one file."""
+"""``apportion snapshot``: a cluster as one file, masked on request."""
 
+import dataclasses
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import (
-    Context,
-    Kubeconfig,
-    QueuesFromOption,
-    SchedulerNames,
-    TopologyLabels,
-    asked,
-    chosen,
-)
-from .world import From
+from .options import QueuesFromOption, SchedulerNames, TopologyLabels, asked, chosen
+from .source import DEFAULT, Source
+from .words import count, plain
+from .world import of_a_world
 
 if TYPE_CHECKING:
     from ...models import Snapshot
-    from ..inputs import Asked
 
 EXAMPLES = """
 \b
@@ -30,14 +23,19 @@ Examples:
 """
 
 
+@of_a_world
 def snapshot(
-    files: From = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
+    source: Source,
+    cycles: Annotated[
+        str | None,
+        typer.Option("--cycles", metavar="DIR", help="Recorded cycles instead; goes with --mask."),
+    ] = None,
     out: Annotated[
         str | None,
         typer.Option(
-            "--out", metavar="FILE", help="Where to (.json, .json.gz). [default: standard output]"
+            "--out",
+            metavar="FILE",
+            help="Where to (.json, .json.gz; of cycles a folder). [default: standard output]",
         ),
     ] = None,
     mask: Annotated[
@@ -53,7 +51,7 @@ def snapshot(
     queues_from: QueuesFromOption = None,
     topology_labels: TopologyLabels = None,
 ) -> int:
-    """Write a cluster as a snapshot: a live one, read once, or one from files.
+    """Write a cluster as a snapshot: a live one (the default), a scheduler's view, or files.
 
     What apportion plan, check and others take as FILE. Needs the rights to list and watch only.
     With --mask nothing in it tells whose it is, and with --deterministic the plan is the same.
@@ -67,14 +65,18 @@ def snapshot(
 
     if mask_key is not None and not mask:
         raise InputError("--mask-key is the key of a mask; add --mask")
-    if files and (kubeconfig is not None or context is not None):
-        raise InputError("-f and --kubeconfig are two clusters; leave one of them out")
+    if cycles is not None:
+        _mask_cycles(source, cycles, out, mask, mask_key)
+        return 0
+    if not source.is_named:
+        source = dataclasses.replace(source, kubeconfig=DEFAULT)
+    source.checked("")
     picked = chosen(None, None, None, False, topology_labels)
     reading = asked(scheduler_name, queues_from, None, picked)
     if out is None and sys.stdout.isatty():
         raise InputError("the snapshot is no text for a terminal: pass --out FILE, or redirect it")
-    with progress("reading the cluster"):
-        seen = _seen(files or (), kubeconfig, context, reading)
+    with progress(f"reading {source.said}"):
+        seen = source.read(reading).snapshot
         data = write(_masked(seen, mask_key) if mask else seen)
     if out is not None:
         save(out, data)
@@ -83,20 +85,23 @@ def snapshot(
     return 0
 
 
-def _seen(
-    files: Sequence[str], kubeconfig: str | None, context: str | None, reading: "Asked"
-) -> "Snapshot":
-    from ..inputs import read_case, read_options
+def _mask_cycles(
+    source: Source, cycles: str, out: str | None, mask: bool, mask_key: str | None
+) -> None:
+    from ...models import InputError
+    from ..masking.cycles import mask_cycles
+    from ..masking.key_file import write_key
+    from .terminal import progress
 
-    if files:
-        return read_case(files, reading, sys.stdin).snapshot
-    import asyncio
-    import time
-
-    from ..live.reading import mirror_of
-
-    mirror = asyncio.run(mirror_of(kubeconfig, context, read_options(reading)))
-    return mirror.snapshot(int(time.time()))
+    if source.is_named:
+        raise InputError(f"--cycles {cycles} stands alone; leave {source.said} out")
+    if not mask or out is None:
+        raise InputError("--cycles goes with --mask and --out DIR; to look at cycles: replay")
+    with progress(f"masking {cycles}"):
+        n, key = mask_cycles(cycles, out)
+        if mask_key is not None:
+            write_key(mask_key, key)
+    print(f"{count(n, 'cycle')} in {plain(out)}")
 
 
 def _masked(seen: "Snapshot", key: str | None) -> "Snapshot":
@@ -106,5 +111,5 @@ def _masked(seen: "Snapshot", key: str | None) -> "Snapshot":
     mask = Mask([seen])
     masked = mask.of(seen)
     if key is not None:
-        write_key(key, mask.key_of_all, masked.digest)
+        write_key(key, mask.key_of_all)
     return masked

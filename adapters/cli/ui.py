@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import (
-    Budget,
-    ConfigFile,
-    Now,
-    QueuesFromOption,
-    SchedulerNames,
-    Seed,
-    TopologyLabels,
-    asked,
-    chosen,
-)
-from .plan import solver_for
-from .world import From, opened
+from .solving import solver_for
+from .world import Asking, of_a_world, opened
 
 if TYPE_CHECKING:
     from ..ui.server import Pages
@@ -33,29 +22,21 @@ Examples:
 """
 
 
+@of_a_world
 def ui(
-    files: From = None,
+    asking: Asking,
     port: Annotated[
         int,
         typer.Option(
             "--port", metavar="N", min=0, max=65535, help="Where to listen. [default: a free port]"
         ),
     ] = 0,
-    config: ConfigFile = None,
-    budget: Budget = None,
-    seed: Seed = None,
-    scheduler_name: SchedulerNames = None,
-    queues_from: QueuesFromOption = None,
-    topology_labels: TopologyLabels = None,
-    now: Now = None,
 ) -> int:
     """Plan a cluster and serve the plan as a page on this machine, until Ctrl-C.
 
     With search, and a form for what-if changes. Plans are made as with --deterministic.
     """
-    picked = chosen(config, budget, seed, True, topology_labels)
-    reading = asked(scheduler_name, queues_from, now, picked)
-    with opened(files, picked, reading, "planning") as world:
+    with opened(asking, "planning") as world:
         from ...solver.entry import plan
         from ..ui.server import Pages
 
@@ -63,7 +44,7 @@ def ui(
         base = plan(snapshot, settings, process=world.process)
     with ExitStack() as stack:
         process = solver_for(settings, stack)
-        pages = Pages(snapshot, settings, base, ", ".join(files or ()), process)
+        pages = Pages(snapshot, settings, base, world.source.said, process)
         asyncio.run(_serve(pages, port))
     return 0
 

@@ -7,21 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .documents import Form, write
-from .options import (
-    Budget,
-    ConfigFile,
-    Now,
-    QueuesFromOption,
-    SchedulerNames,
-    Seed,
-    TopologyLabels,
-    asked,
-    chosen,
-)
-from .world import From, opened
+from .world import Asking, World, of_a_world, opened
 
 if TYPE_CHECKING:
-    from ...models import Config, Snapshot
+    from ...models import Config
     from ...models.edits import Edit
     from ..inputs import Asked
 
@@ -40,8 +29,9 @@ def _texts(option: str, metavar: str, said: str) -> typer.models.OptionInfo:
     return made
 
 
+@of_a_world
 def whatif(
-    files: From = None,
+    asking: Asking,
     add_nodes: Annotated[
         list[int] | None,
         typer.Option("--add-nodes", metavar="N", min=1, help="Add N nodes; --like says which."),
@@ -104,13 +94,6 @@ def whatif(
         str | None,
         typer.Option("--snapshot-out", metavar="FILE", help="Write the changed cluster."),
     ] = None,
-    config: ConfigFile = None,
-    budget: Budget = None,
-    seed: Seed = None,
-    scheduler_name: SchedulerNames = None,
-    queues_from: QueuesFromOption = None,
-    topology_labels: TopologyLabels = None,
-    now: Now = None,
 ) -> int:
     """Plan a cluster as it is and as it would be, and show what differs.
 
@@ -118,8 +101,6 @@ def whatif(
     lies. Both plans are made as with --deterministic and by the same seed. Every option that
     changes something may be repeated.
     """
-    picked = chosen(config, budget, seed, True, topology_labels)
-    reading = asked(scheduler_name, queues_from, now, picked)
     nodes = {
         "remove_node": remove_node, "drain": drain, "cordon": cordon, "uncordon": uncordon
     }  # fmt: skip
@@ -130,14 +111,14 @@ def whatif(
         "--drop-selector": drop_selector,
     }  # fmt: skip
     added = _added(add_nodes or (), like or (), node_label or ())
-    with opened(files, picked, reading, "planning the cluster as it is, and changed") as world:
+    with opened(asking, "planning the cluster as it is, and changed") as world:
         from ...models import InputError
         from ..ask.edit_words import edits_of
         from ..ask.whatif import to_document
         from ..ask.whatif import whatif as compare
 
         snapshot = world.case.snapshot
-        edits: list[Edit] = [*added, *_nodes(nodes), *_submitted(submit, files, reading, snapshot)]
+        edits: list[Edit] = [*added, *_nodes(nodes), *_submitted(submit, world)]
         edits += edits_of(snapshot, [(k, v or ()) for k, v in groups.items()])
         changed = _settings(world.config, set_ or ())
         if not edits and changed is None:
@@ -189,25 +170,40 @@ def _nodes(written: Mapping[str, Sequence[str] | None]) -> "list[Edit]":
     return [kind(name) for key, kind in kinds.items() for name in written[key] or ()]
 
 
-def _submitted(
-    submit: Sequence[str] | None, files: Sequence[str] | None, reading: "Asked", base: "Snapshot"
-) -> "list[Edit]":
-    """Read what is submitted beside the cluster, so that queues and classes are known."""
+def _submitted(submit: Sequence[str] | None, world: World) -> "list[Edit]":
+    """Read what is submitted, beside the objects of the cluster if there are some.
+
+    Then priority classes and claims of the cluster are known; otherwise the file has to have them.
+    """
     from ...models import InputError
     from ...models.edits import Submit
     from ..inputs import read_case
 
     if not submit:
         return []
-    if files and "-" in files:
+    base = world.case.snapshot
+    files = list(world.source.files) if world.case.from_objects else []
+    if "-" in files:
         raise InputError("--submit reads the cluster once more; give it in files, not as '-'")
-    beside = read_case([*(files or ()), *submit], reading).snapshot
+    beside = read_case([*files, *submit], _as_in(world)).snapshot
     groups = tuple(g for g in beside.groups if g.key not in base.groups_by_key)
     pods = tuple(p for p in beside.pods if p.ours and p.key not in base.pods_by_key)
     claims = tuple(c for c in beside.claims if c.key not in base.claims_by_key)
     if not groups:
         raise InputError(f"there is no new group in {', '.join(submit)}")
     return [Submit(groups, pods, claims)]
+
+
+def _as_in(world: World) -> "Asked":
+    """Return how files beside the cluster are read: their pods are planned as its own are."""
+    import dataclasses
+
+    if world.case.from_objects:
+        return world.reading
+    snapshot = world.case.snapshot
+    return dataclasses.replace(
+        world.reading, scheduler_names=snapshot.scheduler_names, now_s=snapshot.taken_at_s
+    )
 
 
 def _settings(config: "Config", written: Sequence[str]) -> "Config | None":

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from ...models import Amounts, BugError, Snapshot
+from ...models import Amounts, BugError, Plan, Snapshot
 from ...models.blocks import DeviceBlocks
 from ...models.budget import Budget
 from ...models.devices import Device, DeviceShare
@@ -16,6 +16,20 @@ from ...models.namespace import Namespace, ResourceQuota
 from ...models.node import Node, Taint
 from ...models.notes import Reason, Rejected, Warned
 from ...models.numa import Numa
+from ...models.plan import (
+    Admission,
+    AllocatedDevice,
+    Allocation,
+    Bind,
+    Eviction,
+    Held,
+    NewGeometry,
+    Nomination,
+    QueueRow,
+    Settled,
+    SolverRow,
+    TierRow,
+)
 from ...models.pod import Pod
 from ...models.podspec import HostPort, PodSpec, PodTerm, SpreadConstraint, Toleration
 from ...models.queue import Queue
@@ -160,6 +174,13 @@ def _nominations(n: Namer, value: tuple[tuple[str, str], ...]) -> tuple[tuple[st
     return tuple((n.name(pod), n.name(node)) for pod, node in value)
 
 
+def _running(n: Namer, value: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {
+        n.name(pod): {k: n.name(v) if isinstance(v, str) else v for k, v in place.items()}
+        for pod, place in value.items()
+    }
+
+
 def _taint(n: Namer, t: Taint | Toleration) -> Taint | Toleration:
     return replace(t, key=n.key(t.key), value=n.value(t.key, t.value))
 
@@ -228,6 +249,22 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     Reason: {"rule": _kept, "about": _about, "message": _said},
     Rejected: {"object": _said, "path": _said, "message": _said},
     Warned: {"object": _said, "path": _said, "message": _said},
+    Plan: {"snapshot": _kept, "config": _kept},
+    Bind: {"pod": _name, "group": _name, "node": _name},
+    Nomination: {"pod": _name, "group": _name, "node": _name},
+    Eviction: {
+        "pod": _name, "group": _name, "node": _name, "beneficiaries": _names, "reason": _said,
+        "cost": _kept,
+    },
+    Admission: {"group": _name},
+    NewGeometry: {"node": _name, "slices": _kept, "groups": _names},
+    Allocation: {"pod": _name, "claim": _name, "resource_claim": _name, "node": _name},
+    AllocatedDevice: {"request": _name, "driver": _name, "pool": _name, "device": _name},
+    Held: {"group": _name, "pods": _names},
+    QueueRow: {"name": _name, "parent": _name, "deserved": _kept},
+    TierRow: {"name": _kept, "unit": _kept, "sense": _kept},
+    SolverRow: {"engine": _kept, "status": _kept, "detail": _said},
+    Settled: {"running": _running, "evicted": _names},
 }  # fmt: skip
 
 
@@ -248,6 +285,11 @@ class Walk:
             if p.group is not None and sizes[p.group] > 1:
                 self._namer.member(p.name)
         walked: Snapshot = self._of(snapshot)
+        return walked
+
+    def through_plan(self, plan: Plan) -> Plan:
+        """Return a plan of such a snapshot with every text as the namer says it."""
+        walked: Plan = self._of(plan)
         return walked
 
     def _of(self, value: Any) -> Any:

@@ -17,15 +17,15 @@ _RUN = re.compile(r"[A-Za-z0-9_./-]+")
 _PARTS = ("names", "keys", "sentences")
 
 
-def write_key(path: str, key: MaskKey, masked_digest: str) -> None:
-    """Write the key of a snapshot; gzipped where the name says so.
+def write_key(path: str, key: MaskKey) -> None:
+    """Write a key; gzipped where the name says so.
 
     Raises
     ------
     InputError
         If it cannot be written.
     """
-    body = {"apiVersion": API_VERSION, "kind": KIND, "snapshot": masked_digest}
+    body = {"apiVersion": API_VERSION, "kind": KIND}
     parts = {name: dict(sorted(getattr(key, name).items())) for name in _PARTS}
     save(path, to_json({**body, **parts}))
 
@@ -67,7 +67,7 @@ class Unmasking:
         """Return plain data with every text in it, keys too, translated."""
         if isinstance(value, str):
             return self.text(value)
-        if isinstance(value, list):
+        if isinstance(value, list | tuple):
             return [self.document(v) for v in value]
         if isinstance(value, dict):
             return {self.text(k): self.document(v) for k, v in value.items() if k != "masked"}

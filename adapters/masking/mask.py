@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from ...models import Config, InputError, QueueShare, Snapshot
+from ...models import Config, InputError, Plan, QueueShare, Snapshot
 from ...models.selector import integer
 from .fields import Walk
 from .pseudonyms import Words, pseudonyms
@@ -85,14 +85,17 @@ def _stays(key: str, value: str, compared: Iterable[str]) -> bool:
 
 
 class Mask:
-    """Pseudonyms for what is in some snapshots, one and the same in all of them."""
+    """Pseudonyms for what is in some snapshots and plans of them, one and the same in all."""
 
-    def __init__(self, snapshots: Iterable[Snapshot]) -> None:
+    def __init__(self, given: Iterable[Snapshot | Plan]) -> None:
         seen = _Seen()
-        for s in snapshots:
-            if s.masked:
+        for one in given:
+            if isinstance(one, Plan):
+                Walk(seen).through_plan(one)
+                continue
+            if one.masked:
                 raise InputError("the snapshot is masked already")
-            Walk(seen).through(s)
+            Walk(seen).through(one)
         seen.finish()
         self._compared = frozenset(seen.compared)
         self._names = pseudonyms(
@@ -111,6 +114,11 @@ class Mask:
     def of(self, snapshot: Snapshot) -> Snapshot:
         """Return the masked snapshot; it must be one of those that the mask was made for."""
         return replace(Walk(self).through(snapshot), masked=True)
+
+    def of_plan(self, plan: Plan, snapshot: Snapshot, config: Config) -> Plan:
+        """Return the masked plan of a masked snapshot, by masked settings."""
+        masked = Walk(self).through_plan(plan)
+        return replace(masked, snapshot=snapshot.digest, config=config.digest)
 
     def of_settings(self, config: Config) -> Config:
         """Return the settings with masked queues, namespaces and labels; others are dropped."""

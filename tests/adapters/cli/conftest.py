@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from apportion.adapters.cli import app, check, plan, world
+from apportion.adapters.cli import app, check, plan, solving, world
 from apportion.models import Config
 from apportion.solver.process import SolverProcess
 
@@ -44,9 +44,8 @@ def cli(
         del stack
         return None if config.engine == "greedy" else solver
 
-    monkeypatch.setattr(plan, "solver_for", shared)
-    monkeypatch.setattr(check, "solver_for", shared)
-    monkeypatch.setattr(world, "solver_for", shared)
+    for module in (solving, plan, check, world):
+        monkeypatch.setattr(module, "solver_for", shared)
     monkeypatch.chdir(ROOT)
 
     def run(*args: str | Path, stdin: str | bytes = "") -> Result:

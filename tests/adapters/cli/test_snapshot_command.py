@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
+from apportion.adapters.recording import Recorder
+from apportion.models import Config
 from apportion.models.snapshot import read
+from apportion.solver.entry import plan
+from oracle.build import Members, node, queue, snapshot
 
 SMALL = "examples/small"
 NAMES = ("research", "sweep", "ledger", "gpu-a", "cpu-a", "dedicated", "example.com")
@@ -70,7 +74,7 @@ def test_the_key_is_a_file_of_its_own_and_gzipped_if_its_name_says_so(
     body = json.loads(gzip.decompress(key.read_bytes()))
 
     assert body["kind"] == "MaskKey"
-    assert body["snapshot"] == read(seen.read_bytes()).digest
+    assert read(seen.read_bytes()).nodes[0].name in body["names"]
     assert "research" in body["names"].values()
 
 
@@ -78,7 +82,7 @@ def test_the_key_is_a_file_of_its_own_and_gzipped_if_its_name_says_so(
     ("args", "said"),
     [
         (("snapshot", "-f", SMALL, "--mask-key", "k.json"), "add --mask"),
-        (("snapshot", "-f", SMALL, "--kubeconfig", "k"), "two clusters"),
+        (("snapshot", "-f", SMALL, "--kubeconfig", "k"), "name different clusters"),
         (("unmask", "-", "--mask-key", "nowhere.json"), "nowhere.json: cannot be read"),
         (("unmask", "nowhere", "--mask-key", "README.md"), "README.md: is no JSON"),
     ],
@@ -106,3 +110,32 @@ def test_what_is_masked_is_refused(cli: Any, tmp_path: Path) -> None:
 
     assert result.code == 2
     assert "masked already" in result.err
+
+
+def test_recorded_cycles_are_masked_into_another_folder(cli: Any, tmp_path: Path) -> None:
+    world = snapshot(node("tokyo", 2), queue("finance"), Members("payroll", "finance", waiting=1))
+    settings = Config(engine="greedy", deterministic=True)
+    Recorder(str(tmp_path / "kept")).keep(world, settings, plan(world, settings))
+    out, key = tmp_path / "masked", tmp_path / "key.json"
+
+    result = cli("snapshot", "--cycles", tmp_path / "kept", "--mask", "--out", out,
+                 "--mask-key", key)  # fmt: skip
+
+    assert (result.code, result.out) == (0, f"1 cycle in {out}\n")
+    assert cli("replay", out).out.splitlines()[-1] == "1 cycle: 1 legal, 0 planned otherwise now"
+    assert "finance" in json.loads(key.read_text())["names"].values()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--mask",), "--out DIR"),
+        (("--out", "x"), "goes with --mask"),
+        (("--mask", "--out", "x", "-f", SMALL), "stands alone"),
+    ],
+)
+def test_cycles_need_a_mask_and_a_folder(cli: Any, more: tuple[str, ...], said: str) -> None:
+    result = cli("snapshot", "--cycles", "nowhere", *more)
+
+    assert result.code == 2
+    assert said in result.err

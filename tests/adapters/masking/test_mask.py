@@ -19,7 +19,7 @@ from apportion.adapters.inputs import Asked, Case, read_case, scenario_cases
 from apportion.adapters.masking.fields import RULES, WHOLE
 from apportion.adapters.masking.key_file import Unmasking
 from apportion.adapters.masking.mask import Mask
-from apportion.models import Config, InputError, QueueShare, Snapshot, snapshot_of
+from apportion.models import Config, InputError, Plan, QueueShare, Snapshot, snapshot_of
 from apportion.models.snapshot import from_document, read, write
 from apportion.solver.process import SolverProcess
 from leaks import left, names_in, names_of
@@ -168,7 +168,7 @@ def holds_text(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, str) and not issubclass(hint, Enum)
 
 
-@pytest.mark.parametrize("kind", sorted(structs(Snapshot, set()), key=str))
+@pytest.mark.parametrize("kind", sorted(structs(Snapshot, structs(Plan, set())), key=str))
 def test_every_field_that_holds_text_has_a_rule(kind: Any) -> None:
     hints = typing.get_type_hints(kind)
     texts = {name for name in kind.__struct_fields__ if holds_text(hints[name])}
