@@ -5,6 +5,7 @@ What it accepts is legal as far as it sees; the checker has the last word.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from .fragments import fragments_of
 from .gone import Gone
 from .herd import Herd, herd_of
 from .pools import Pools, limited_queues, open_quotas
-from .scores import spare_room
+from .scores import Score, spare_room
 from .spots import Spots
 from .standings import Standings
 from .ways import Ways
@@ -30,11 +31,17 @@ TRIES = 60
 """Up to so many choices of domains are tried for one request."""
 
 
+Spares = Literal["returning", "own"]
+"""Whom evictions spare above all: whoever would come back by right, or only work of the claimant's
+own queue that is inside its entitlement."""
+
+
 class Draft:
     """Places and evictions so far; every step can be taken back."""
 
-    def __init__(self, scene: Scene, score: str = "tight") -> None:
+    def __init__(self, scene: Scene, score: Score = "tight", spares: Spares = "returning") -> None:
         self.scene = scene
+        self.spares = spares
         self.table = standing_of(scene)
         self.limits = limits_of(scene)
         self.score = score

@@ -27,6 +27,7 @@ from .hints import hint_of
 from .leveling import levels_of
 from .linear import satisfies
 from .orderly import Ordered, put_in_order
+from .portfolio import best_of
 from .process import SolverProcess
 from .reach import is_within_reach
 from .reclear import recleared
@@ -117,7 +118,8 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
         base = outcome_of(scene, greedy, levels)
         return _greedy_answer(base, goals, config, clock, "asked for")
     clock = clock.before(kept_for_the_end(clock, greedy))
-    better = recleared(scene, levels, goals, ranking.draft, greedy, process, clock)
+    draft, greedy = best_of(scene, levels, goals, (ranking.draft, greedy), settle_greedy, clock)
+    better = recleared(scene, levels, goals, draft, greedy, process, clock)
     fall_back = _greedy_answer if better is greedy else partial(_greedy_answer, engine="improve")
     greedy = repacked(scene, levels, goals, better, process, clock)
     base = outcome_of(scene, greedy, levels)

@@ -13,7 +13,6 @@ from itertools import islice
 from operator import is_
 
 from ..models import GroupKey, Pod, PodState, QueueName
-from ..models.queue import ROOT
 from ..policies.evictable import given_up
 from ..policies.items import Item, leaf_key, nominated_pods, resting_items
 from ..policies.ledger import Matrix
@@ -22,10 +21,12 @@ from ..policies.ranks import ranks_of
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
 from .domain_hunt import hunt
-from .draft import Draft
+from .draft import Draft, Spares
 from .leveling import first_of, queue_priority
 from .lines import Line
+from .poorest import Poorest
 from .runs import Runs, slice_of
+from .scores import Score
 
 
 @dataclass
@@ -37,16 +38,16 @@ class Ranking:
     failed: list[Item] = field(default_factory=list)
 
 
-def rank_and_place(scene: Scene, score: str = "tight") -> Ranking:
-    """Run the greedy engine with one node score."""
-    return _Greedy(scene, score).run()
+def rank_and_place(scene: Scene, score: Score = "tight", spares: Spares = "returning") -> Ranking:
+    """Run the greedy engine with one node score, and one way to choose victims."""
+    return _Greedy(scene, score, spares).run()
 
 
 class _Greedy:
-    def __init__(self, scene: Scene, score: str) -> None:
+    def __init__(self, scene: Scene, score: Score, spares: Spares) -> None:
         self.scene = scene
         self.table = standing_of(scene)
-        self.draft = Draft(scene, score)
+        self.draft = Draft(scene, score, spares)
         self.result = Ranking(self.draft)
         self.slices = scene.config.tiers.slices
         self.lines: dict[QueueName, Line] = {}
@@ -67,9 +68,7 @@ class _Greedy:
         """How many departures there had been when who is out was asked last."""
         self._columns = sorted(self.table.columns)
         self._nothing = [0] * len(scene.ledger.resources)
-        self._leaves_of: dict[QueueName, frozenset[QueueName]] = {}
-        self._shares: dict[QueueName, tuple[Matrix, tuple[bool, Fraction]]] = {}
-        """Weighted shares, with the use that they were computed from."""
+        self._poorest = Poorest(self.draft, self.lines)
         self._sequence = 0
         self._hopeless: set[object] = set()
         """Hunts that failed; nothing that starts later makes them easier."""
@@ -288,7 +287,7 @@ class _Greedy:
         heads = {line.queue: item for line in self.lines.values() if (item := self._head(line))}
         if not heads:
             return False
-        queue = self._poorest(heads)
+        queue = self._poorest.of(heads)
         line = self.lines[queue]
         item = line.waiting.popleft()
         self._unsure.add(queue)
@@ -299,45 +298,6 @@ class _Greedy:
         self._sequence += 1
         self._try(line, item)
         return True
-
-    def _poorest(self, heads: "dict[QueueName, Item]") -> QueueName:
-        at = ROOT
-        while True:
-            children = [
-                c
-                for c in self.scene.tree.children.get(at, ())
-                if not heads.keys().isdisjoint(self._leaves(c))
-            ]
-            if len(children) > 1:
-                shares = {c: self._weighted_share(c) for c in children}
-                least = min(shares.values())
-                children = [c for c in children if shares[c] == least]
-            best = min(children, key=lambda c: (self._first(c, heads), c))
-            if self.scene.tree.is_leaf(best):
-                return best
-            at = best
-
-    def _leaves(self, branch: QueueName) -> frozenset[QueueName]:
-        if branch not in self._leaves_of:
-            self._leaves_of[branch] = frozenset(
-                q for q in self.lines if branch in self.scene.tree.path(q)
-            )
-        return self._leaves_of[branch]
-
-    def _first(self, branch: QueueName, heads: "dict[QueueName, Item]") -> tuple[object, ...]:
-        mine = [heads[q] for q in self._leaves(branch) if q in heads]
-        return min((-i.group.priority, i.group.created_s, i.id) for i in mine)
-
-    def _weighted_share(self, queue: QueueName) -> tuple[bool, Fraction]:
-        """Return the dominant share over the weight; weight 0 comes last."""
-        use = self.draft.use[queue]
-        known = self._shares.get(queue)
-        if known is None or known[0] is not use:
-            share = self.table.share([int(v) for v in use])
-            weight = self.scene.tree.queues[queue].weight
-            known = (use, (weight == 0, share / weight if weight else share))
-            self._shares[queue] = known
-        return known[1]
 
     def _cut_surplus(self) -> None:
         """Cut the sequence of surplus items into slices of equal number."""

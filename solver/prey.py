@@ -86,13 +86,13 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> Preys | None:
         own = free & (herd.queue == herd.queues.index(g.queue)) & (herd.priority < g.priority)
         single = np.where(own, surplus, single)
         takes |= own & whole
+    spared = own if draft.spares == "own" else takes | (single > 0)
     inside: Mask = np.zeros(size, dtype=np.bool_)
-    chosen = takes | (single > 0)
-    held = np.bincount(herd.queue[chosen], minlength=len(herd.queues))
+    held = np.bincount(herd.queue[spared], minlength=len(herd.queues))
     for k in np.flatnonzero(held).tolist():
-        if not _all_return(draft, herd.queues[k], row):
+        if draft.spares == "own" or not _all_return(draft, herd.queues[k], row):
             mine = herd.of_queue[k]
-            inside[mine] = chosen[mine] & ~draft.standings.outside(herd.queues[k])[mine]
+            inside[mine] = spared[mine] & ~draft.standings.outside(herd.queues[k])[mine]
     found = Preys(herd, single, takes, own, inside)
     return found if found else None
 

@@ -1,7 +1,7 @@
 """Scores: how good nodes are for a pod, and domains for pods, as a draft stands; low is good."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from ..policies.tracker import Mask
 if TYPE_CHECKING:
     from .draft import Draft
 
+Score = Literal["tight", "spread", "align"]
 Scores = NDArray[np.float64]
 Nodes = NDArray[np.intp]
 

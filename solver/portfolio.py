@@ -1,0 +1,56 @@
+"""The portfolio: greedy with other scores of nodes and other victims; the best plan is kept.
+
+No way to choose is the best on every cluster. Each further plan costs less than the first, as what
+follows from the scene is known by then; it is made only where no search uses the time better.
+"""
+
+from collections.abc import Callable, Sequence
+
+from ..policies.api import Objective
+from ..policies.levels import Levels
+from ..policies.scene import Scene
+from .decode import Decision, outcome_of
+from .draft import Draft, Spares
+from .greedy import Ranking, rank_and_place
+from .reach import is_within_reach
+from .rows import vector_of
+from .scores import Score
+from .search import Clock
+
+OTHERS: tuple[tuple[Score, Spares], ...] = (
+    ("align", "returning"),
+    ("tight", "own"),
+    ("spread", "returning"),
+)
+"""What is tried besides, those first that were best most often."""
+SHARE = 0.8
+"""Part of the time left that a further plan may take, were it to take as long as the first."""
+
+
+def best_of(
+    scene: Scene,
+    levels: Levels,
+    goals: Sequence[Objective],
+    first: tuple[Draft, Decision],
+    settle: Callable[[Scene, Ranking, Levels], Decision],
+    clock: Clock,
+) -> tuple[Draft, Decision]:
+    """Return the first plan or a better one; the first alone where a search would find better ones.
+
+    ``levels`` are those of the first: plans are compared by the vector of the contract. ``settle``
+    makes a legal decision of a draft.
+    """
+    draft, decision = first
+    if is_within_reach(scene, clock):
+        return first
+    took, reached = clock.spent(), vector_of(outcome_of(scene, decision, levels), goals)
+    for score, spares in OTHERS:
+        left = clock.left()
+        if left is None or took > SHARE * left:
+            break
+        ranking = rank_and_place(scene, score, spares)
+        other = settle(scene, ranking, levels)
+        value = vector_of(outcome_of(scene, other, levels), goals)
+        if value > reached:
+            draft, decision, reached = ranking.draft, other, value
+    return draft, decision
