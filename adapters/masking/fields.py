@@ -199,11 +199,11 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     },
     Node: {
         "name": _name, "allocatable": _kept, "labels": _labels, "drivers": _named,
-        "hands_out": _kept, "counters": _named, "plugged": _kept,
+        "hands_out": _kept, "device_resource": _kept, "counters": _named, "plugged": _kept,
     },
     Device: {"model": _kept, "uuid": _name, "mode": _kept},
     DeviceShare: {
-        "by": _kept, "mode": _kept, "models": _kept, "not_models": _kept, "uuids": _names,
+        "by": _kept, "resource": _kept, "mode": _kept, "models": _kept, "not_models": _kept, "uuids": _names,
         "not_uuids": _names,
     },
     DeviceBlocks: {"resource": _kept},

@@ -20,6 +20,8 @@ LETTERS = "bcdfghjklmnprstvwx"
 """Consonants, in order; what marks a pseudonym (q, z) is not among them."""
 _TEXT = re.compile(r"[^0-9]*")
 _DIGITS = re.compile(r"[0-9]+")
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
+"""Other text has no place in the order that a pseudonym could be put beside."""
 _END = "\x7f"
 _NUMBER = "0"
 """Stands, among the texts that names begin with, for those that begin with a number."""
@@ -47,7 +49,7 @@ def pseudonyms(
     """
     words = words or Words()
     all_names = {n for n in names if n}
-    fences = {w for w in words.kept | words.beside if w}
+    fences = {w for w in words.kept | words.beside if _WORD.fullmatch(w)}
     # A piece of a word that stays ("kube" beside "kube-system") could not be in order otherwise.
     kept = {n for n in all_names if n in words.kept or any(_is_below(f, n) for f in fences)}
     fences |= kept

@@ -13,6 +13,7 @@ from leaks import left, names_of
 from masked_plans import plans_apart
 from properties.clusters import cluster
 from properties.configs import config
+from properties.mixtures import mixture
 from properties.trials import Fault, Property, Tally, on_clusters, shards
 
 
@@ -29,3 +30,10 @@ def test_masking_plays_no_part_and_leaves_no_name(
 ) -> None:
     asked = partial(faults, solver)
     on_clusters(seeds, tally, Property(lambda seed: (cluster(seed), config(seed)), asked))
+
+
+@pytest.mark.parametrize("seeds", shards(50, 4_500_000))
+def test_masking_a_mixture_of_everything_plays_no_part(
+    seeds: list[int], solver: SolverProcess, tally: Tally
+) -> None:
+    on_clusters(seeds, tally, Property(mixture, partial(faults, solver)))
