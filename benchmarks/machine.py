@@ -32,6 +32,8 @@ class Watch:
 
     def __init__(self, pid: int, every_s: float = 0.1) -> None:
         self.peak_mib = 0.0
+        self.seen_mib: list[float] = []
+        """Everything that was seen, in its order."""
         self._pid = pid
         self._every_s = every_s
         self._over = threading.Event()
@@ -49,7 +51,8 @@ class Watch:
 
     def _follow(self) -> None:
         while not self._over.is_set():
-            self.peak_mib = max(self.peak_mib, pss_mib(self._pid))
+            self.seen_mib.append(pss_mib(self._pid))
+            self.peak_mib = max(self.peak_mib, self.seen_mib[-1])
             self._over.wait(self._every_s)
 
 

@@ -23,7 +23,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--pods", type=int, default=3000)
     parser.add_argument("--gang", type=int, default=1, help="pods of a gang; 1: single pods")
     parser.add_argument("--per-second", type=float, default=100, help="of a stream")
-    parser.add_argument("--running", type=int, default=5000, help="pods of a large cluster")
+    parser.add_argument("--running", type=int, default=0, help="pods that were there before")
     parser.add_argument("--idle", type=float, default=60, help="seconds without any change")
     parser.add_argument("--outstanding", type=int, default=200, help="waiting pods of a day")
     parser.add_argument("--lasts", type=float, default=1, help="seconds that a pod of a day runs")
@@ -44,7 +44,9 @@ def measured(asked: argparse.Namespace, one: Contestant) -> Burst | Stream | Spr
         case "large":
             return large(asked.nodes, asked.running, idle_s=asked.idle)
         case _:
-            return day(asked.nodes, asked.pods, asked.gang, asked.outstanding, asked.lasts)
+            return day(
+                asked.nodes, asked.pods, asked.gang, asked.outstanding, asked.lasts, asked.running
+            )
 
 
 def main() -> int:

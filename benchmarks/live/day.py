@@ -13,15 +13,18 @@ from dataclasses import dataclass, field
 
 from cluster.client import Client, Data
 
-from ..machine import pss_mib
+from ..machine import Watch, pss_mib
 from . import load
 from .contestants import apportion, cpu_s
+from .large import fill
 from .measures import GIVE_UP_S, bare_cluster, version
 from .seen import Bindings, percentile
 
 SLICES = 10
 CREATORS, DELETERS = 8, 6
 LOOK_S = 0.05
+MEMORY_S = 0.5
+"""The memory is looked at so often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,8 @@ class Slice:
     p99_s: float
     """From the request that creates a pod to its bind."""
     pss_mib: float
-    """At its end, with children."""
+    """The least that was seen in it, with children: what a cycle needs comes and goes."""
+    peak_mib: float
     cpu_ms: float
     """Processor time of the scheduler and its children for each pod."""
 
@@ -44,6 +48,7 @@ class Day:
     """A whole run; slopes are those of a straight line through all slices but the first."""
 
     nodes: int
+    running: int
     pods: int
     gang: int
     slices: tuple[Slice, ...]
@@ -140,35 +145,50 @@ class Turnover:
                 self.client.delete("podgroups.scheduling.volcano.sh", group)
 
 
-def day(nodes: int, pods: int, gang: int, outstanding: int, runs_s: float) -> Day:
-    """Start the scheduler, and let pods come and go."""
+def day(
+    nodes: int,
+    pods: int,
+    gang: int = 1,
+    outstanding: int = 200,
+    runs_s: float = 1,
+    running: int = 0,
+) -> Day:
+    """Start the scheduler, and let pods come and go, beside others that stay."""
     with bare_cluster(nodes) as (plane, client):
+        fill(client, nodes, running)
         one = apportion(plane)
         one.start()
+        memory = Watch(one.pid, MEMORY_S)
         turnover = Turnover(client, pods, gang, runs_s, outstanding)
         seen = Bindings(plane.admin, version(client), turnover.tell)
         slices: list[Slice] = []
+        looked = 0
         try:
             one.wait_for("synced", deadline_s=60)
+            memory.start()
             began, used = time.monotonic(), cpu_s(one.pid)
             for number in turnover.run():
                 waits = turnover.waits_s.pop(number)
                 now, cpu = time.monotonic(), cpu_s(one.pid)
+                seen_mib = memory.seen_mib[looked:] or [pss_mib(one.pid)]
+                looked = len(memory.seen_mib)
                 slices.append(
                     Slice(
                         len(waits), round(pods / SLICES / (now - began), 1),
                         round(percentile(waits, 0.5), 3), round(percentile(waits, 0.99), 3),
-                        round(pss_mib(one.pid), 1), round(1000 * (cpu - used) * SLICES / pods, 2),
+                        round(min(seen_mib), 1), round(max(seen_mib), 1),
+                        round(1000 * (cpu - used) * SLICES / pods, 2),
                     )
                 )  # fmt: skip
                 print(slices[-1], flush=True)
                 began, used = now, cpu
         finally:
             seen.stop()
+            memory.stop()
             one.stop()
         per = pods / SLICES / 100_000
         return Day(
-            nodes, pods, gang, tuple(slices),
+            nodes, running, pods, gang, tuple(slices),
             round(slope([s.pss_mib for s in slices[1:]]) / per, 2),
             round(slope([s.p99_s for s in slices[1:]]) / per, 3),
         )  # fmt: skip

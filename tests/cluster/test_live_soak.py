@@ -27,7 +27,7 @@ GRACE_S = 5
 """A broken gang is given up after so long; tests do not wait for the usual minute."""
 PATIENCE_S = GRACE_S + 25.0
 WAIT_S = 60.0
-"""So long may a group wait that could start; faults take up part of it."""
+"""So long may a group wait that could start, but for the time in which something is restarted."""
 LOOK_S = 3.0
 """So often it is asked who could start."""
 TROUBLE_S = 4.0
@@ -60,7 +60,8 @@ def test_nothing_is_wrong_during_a_turmoil_and_everything_done_after_it(
     words = ("--config", str(settings), "--budget", "1s")
     seed = int(os.environ.get("APPORTION_SOAK_SEED", "7"))
     turmoil = Turmoil(plane, client, proxy, schedulers, words, tmp_path / "clock", seed)
-    judge, in_vain = Judge(client, PATIENCE_S), InVain(client, settings, WAIT_S)
+    judge = Judge(client, PATIENCE_S)
+    in_vain = InVain(client, settings, WAIT_S, lambda: time.monotonic() - turmoil.troubled_s)
     turmoil.prepare()
 
     begun = asked = troubled = time.monotonic()

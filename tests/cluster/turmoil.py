@@ -1,6 +1,7 @@
 """Random work and random faults on a cluster, by a seed: what a soak makes a scheduler bear."""
 
 import random
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,6 +38,8 @@ class Turmoil:
         self._troubles = Troubles(
             plane, proxy, schedulers, words, clock, self._workload, self._chance
         )
+        self.troubled_s = 0.0
+        """How long this has kept the scheduler from its work, in seconds."""
         self.done: dict[str, int] = {}
         """How often each thing was done; those that the server did not take by `failed`."""
 
@@ -52,7 +55,11 @@ class Turmoil:
 
     def trouble(self) -> str:
         """Let something fail; return what."""
-        return self._do(self._troubles.choices)
+        began = time.monotonic()
+        try:
+            return self._do(self._troubles.choices)
+        finally:
+            self.troubled_s += time.monotonic() - began
 
     def calm(self) -> None:
         """Bring every node back and open it."""
