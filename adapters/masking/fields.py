@@ -43,6 +43,7 @@ from .vocabulary import ADDRESSES, TOPOLOGIES
 _CLASS = ".storageclass.storage.k8s.io/"
 _TIER = re.compile(r"tier [0-9]+")
 _ABOUT = frozenset({"queue", "group", "pod", "node", *(kind for _, kind in READERS)})
+_NUMBERS = ("int:", "bool:")
 _TYPES = ("string:", "version:")
 
 
@@ -130,10 +131,10 @@ def _attributes(n: Namer, value: Mapping[str, str]) -> dict[str, str]:
 
 
 def _typed(n: Namer, value: str) -> str:
-    for kind in _TYPES:
-        if value.startswith(kind):
-            return kind + n.name(value[len(kind) :])
-    return value
+    if value.startswith(_NUMBERS):
+        return value
+    kind = next((t for t in _TYPES if value.startswith(t)), "")
+    return kind + n.name(value[len(kind) :])
 
 
 def _address(n: Namer, value: str) -> str:
@@ -203,8 +204,8 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     },
     Device: {"model": _kept, "uuid": _name, "mode": _kept},
     DeviceShare: {
-        "by": _kept, "resource": _kept, "mode": _kept, "models": _kept, "not_models": _kept, "uuids": _names,
-        "not_uuids": _names,
+        "by": _kept, "resource": _kept, "mode": _kept, "models": _kept, "not_models": _kept,
+        "uuids": _names, "not_uuids": _names,
     },
     DeviceBlocks: {"resource": _kept},
     Numa: {"policy": _kept, "scope": _kept},
