@@ -72,9 +72,16 @@ class Staged:
         }
 
     def leaving(self) -> list[str]:
-        """Return the pods that are being deleted."""
-        pods = self.client.find_all("pods")
-        return [_key(p) for p in pods if "deletionTimestamp" in p["metadata"]]
+        """Return the pods that are being deleted; end those on nodes that are gone.
+
+        That is the part of the controller that collects pods.
+        """
+        nodes = {n["metadata"]["name"] for n in self.client.find_all("nodes")}
+        pods = [p for p in self.client.find_all("pods") if "deletionTimestamp" in p["metadata"]]
+        for p in pods:
+            if p["spec"].get("nodeName") not in nodes:
+                self.client.delete("pods", p["metadata"]["name"], p["metadata"]["namespace"], 0)
+        return [_key(p) for p in pods]
 
     def faults(self) -> list[str]:
         """Return what of the scenario's expectations does not hold now."""
@@ -131,6 +138,8 @@ def stage(case: Case, client: Client) -> Staged:
     """Create the scenario's objects."""
     assert case.scenario is not None
     made = list(_real(case.scenario))
+    for name in sorted({d["metadata"].get("namespace", "default") for d in made}):
+        _create(client, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     for kind in ORDER:
         for d in (d for d in made if d["kind"] == kind):
             d["metadata"].pop("creationTimestamp", None)
