@@ -1,5 +1,24 @@
-"""Names that try to be more than names, and a page made of nothing else."""
+"""Names that try to be more than names, and pages made of nothing else."""
 
+from collections.abc import Mapping
+
+from apportion.adapters.ask.capacity import Capacity, Fit, PerNode
+from apportion.adapters.ask.changes import Change
+from apportion.adapters.ask.conflict_words import Holder, Member
+from apportion.adapters.ask.difference import (
+    Difference,
+    GroupChange,
+    GroupState,
+    QueueChange,
+    UseChange,
+)
+from apportion.adapters.ask.drain import Blocker, Draining, Emptied, Kept
+from apportion.adapters.ask.explain import Explanation
+from apportion.adapters.ask.rivals import Order, Rival
+from apportion.adapters.ask.whatif import WhatIf
+from apportion.adapters.report.answers import whatif_page, why_page
+from apportion.adapters.report.capacity import capacity_page
+from apportion.adapters.report.draining import draining_page
 from apportion.adapters.report.page import Report, written
 from apportion.models import (
     Amounts,
@@ -20,10 +39,12 @@ from apportion.models import (
     QueueName,
     QueueRow,
     Reason,
+    Snapshot,
     Topology,
     Warned,
     snapshot_of,
 )
+from apportion.models.edits import Drain, RemoveGroup
 
 CONFIG = Config()
 HOSTILE = (
@@ -34,7 +55,45 @@ HOSTILE = (
 
 
 def document_of(word: str) -> str:
-    """Return a page in which every name that a cluster can choose is the word."""
+    """Return the page of a plan in which every name that a cluster can choose is the word."""
+    snapshot, made = _planned(word)
+    group = GroupKey(f"{word}/{word}")
+    return written(Report(made, snapshot, CONFIG, word, changes={group: [word]}))
+
+
+def answers_of(word: str) -> Mapping[str, str]:
+    """Return the pages of answers about such a cluster, by command."""
+    snapshot, made = _planned(word)
+    group, pod = GroupKey(f"{word}/{word}"), PodKey(f"{word}/{word}")
+    change = Change(word, (Drain(word),), word, True, 3, True)
+    why = Explanation(
+        group, word, GroupState("waits", waiting=1), "order", (Reason(word, word, word),),
+        (Member(word, word, word, "cpu", (Holder(word, 1),)),), True,
+        Order("entitled", (Rival(group, word, "running", 1, "due", word),), word), (change,),
+    )  # fmt: skip
+    stands = GroupChange(group, word, GroupState(), GroupState("starts", starting=1), (pod,))
+    amounts = Amounts({f"example.com/{word}": 1000})
+    difference = Difference(
+        (stands,), (group,), (), (group,),
+        queues=(QueueChange(word, Amounts(), amounts, 0.0, 0.5),),
+        use=(UseChange(f"example.com/{word}", 0, 1, 2, 2, 2, 1, 2, 1),),
+    )  # fmt: skip
+    both = (snapshot, made)
+    answer = WhatIf((Drain(word), RemoveGroup(group)), (word,), both, both, difference)
+    fits = Capacity(group, Fit(1, 2, True), (PerNode(word, 2, Fit(3, 4, False)),))
+    drained = Draining(
+        (Emptied(NodeName(word), 3, 1, 1, (pod,)),),
+        (Kept(NodeName(word), (Blocker(pod, word),)),),
+    )  # fmt: skip
+    return {
+        "explain": why_page(why, made, snapshot, CONFIG, word),
+        "whatif": whatif_page(answer, CONFIG, word),
+        "capacity": capacity_page(fits, word),
+        "drain": draining_page(drained, word),
+    }
+
+
+def _planned(word: str) -> tuple[Snapshot, Plan]:
     queue, group = QueueName(word), GroupKey(f"{word}/{word}")
     node, pod = NodeName(word), PodKey(f"{word}/{word}")
     spec = PodSpec(Amounts({f"example.com/{word}": 1000, "cpu": 1000}))
@@ -54,4 +113,4 @@ def document_of(word: str) -> str:
         warnings=(Warned(word, word, word),),
         queues=(QueueRow(word, Amounts({"cpu": 1000}), {}, Amounts(), 0.5),),
     )  # fmt: skip
-    return written(Report(made, snapshot, CONFIG, word, changes={group: [word]}))
+    return snapshot, made

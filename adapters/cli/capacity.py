@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .documents import Form, write
+from .documents import Form, write, write_page
 from .world import Asking, of_a_world, opened
 
 EXAMPLES = """
@@ -63,6 +63,10 @@ def capacity(
             from .ask_pages import show_capacity
 
             show_capacity(found)
+        elif output is Form.HTML:
+            from ..report.capacity import capacity_page
+
+            write_page(capacity_page(found, world.source.said), sys.stdout)
         else:
             write(to_document(found), output, sys.stdout)
     return 0

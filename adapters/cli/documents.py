@@ -11,6 +11,16 @@ class Form(StrEnum):
     TABLE = "table"
     JSON = "json"
     YAML = "yaml"
+    HTML = "html"
+
+
+def write_page(page: str, out: IO[str]) -> None:
+    """Write a page for a browser, in UTF-8 wherever it goes."""
+    raw = getattr(out, "buffer", None)
+    if raw is None:
+        out.write(page)
+    else:
+        raw.write(page.encode())
 
 
 def write(document: dict[str, Any], output: Form, out: IO[str]) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .documents import Form, write
+from .documents import Form, write, write_page
 from .world import Asking, of_a_world, opened
 
 EXAMPLES = """
@@ -37,6 +37,10 @@ def drain(
             from .ask_pages import show_draining
 
             show_draining(found)
+        elif output is Form.HTML:
+            from ..report.draining import draining_page
+
+            write_page(draining_page(found, world.source.said), sys.stdout)
         else:
             write(to_document(found), output, sys.stdout)
     return 0

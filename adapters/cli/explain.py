@@ -2,12 +2,15 @@
 
 import sys
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .documents import Form, write
+from .documents import Form, write, write_page
 from .world import Asking, of_a_world, opened
+
+if TYPE_CHECKING:
+    from ...models import Plan
 
 EXAMPLES = """
 \b
@@ -46,15 +49,31 @@ def explain(
         from ..ask.explain import explain as why
         from ..ask.explain import to_document
 
+        key = group_key(world.case.snapshot, group)
+        made: Plan | None = None
+        if output is Form.HTML:
+            from ...solver.entry import plan
+            from ..ask.trial import is_small
+            from ..ask.whatif import repeatable
+
+            # The page shows the plan in which the group waits.
+            config = repeatable(world.config) if is_small(world.case.snapshot) else world.config
+            made = plan(world.case.snapshot, config, process=world.process)
         until = time.monotonic() + LIMIT_S
         found = why(
-            world.case.snapshot, world.config, group_key(world.case.snapshot, group),
+            world.case.snapshot, world.config, key, known=made,
             process=world.process, changes=changes, stop=lambda: time.monotonic() > until,
         )  # fmt: skip
         if output is Form.TABLE:
             from .explain_page import show
 
             show(found)
+        elif output is Form.HTML:
+            from ..report.answers import why_page
+
+            assert made is not None
+            page = why_page(found, made, world.case.snapshot, world.config, world.source.said)
+            write_page(page, sys.stdout)
         else:
             write(to_document(found), output, sys.stdout)
     return 0

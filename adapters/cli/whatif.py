@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .documents import Form, write
+from .documents import Form, write, write_page
 from .world import Asking, World, of_a_world, opened
 
 if TYPE_CHECKING:
@@ -136,6 +136,11 @@ def whatif(
             from .whatif_page import show
 
             show(answer)
+        elif output is Form.HTML:
+            from ..report.answers import whatif_page
+
+            after = world.config if changed is None else changed
+            write_page(whatif_page(answer, after, world.source.said), sys.stdout)
         else:
             write(to_document(answer), output, sys.stdout)
     return 0

@@ -1,10 +1,7 @@
 """The page: a plan from its head to its last warning, as one file that asks for nothing else."""
 
-import base64
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from ...models import Config, GroupKey, Plan, PodState, Snapshot
 from ..cli.telling import telling_rows
@@ -12,20 +9,14 @@ from ..cli.words import count, moment, percent, plain
 from .ceilings import ceilings_of
 from .claimed import claimed_of
 from .cluster_map import ClusterMap, separators
-from .elements import Html, Part, joined, name, tag, verbatim
-from .jobs import jobs_of, looks, patterns
+from .elements import Html, Part, joined, name, tag
+from .jobs import jobs_of
 from .occupancy import sizes, stays
 from .outcome import Changes, outcome_sections
 from .queues import queues_section
+from .shell import Content, Controls, document, facts
 from .timeline import Moment, timeline_section
 from .verdict import notes_sections, tiers_section
-
-NAVIGATION = (
-    ("ask", "Ask"), ("because", "Why"), ("difference", "Difference"),
-    ("map", "Cluster"), ("queues", "Queues"), ("starts", "Starts"), ("promised", "Promised"),
-    ("evicted", "Evicted"), ("waits", "Waits"), ("timeline", "Timeline"), ("tiers", "Objective"),
-    ("rejected", "Rejected"), ("warnings", "Warnings"),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,25 +32,20 @@ class Report:
     """Of a settled run, cycle by cycle."""
     changes: Changes | None = None
     """What would let groups start that wait; None: nobody asked."""
+    heading: str = ""
+    """What the page is called; "": the plan of its subject."""
 
 
-@dataclass(frozen=True)
-class Controls:
-    """What a page has besides where somebody serves it: it may then ask its own server."""
+def written(report: Report, controls: Controls | None = None, first: Sequence[Html] = ()) -> str:
+    """Return the document. Equal reports give equal documents.
 
-    header: Html
-    sections: tuple[Html, ...]
-    """Before all others."""
-    script: str
-
-
-def written(report: Report, controls: Controls | None = None) -> str:
-    """Return the document. Equal reports give equal documents."""
+    ``first`` are sections that come before those of the plan.
+    """
     plan, snapshot = report.plan, report.snapshot
     here = stays(plan, snapshot)
     jobs = jobs_of(sizes(here))
     sections = [
-        *(controls.sections if controls is not None else ()),
+        *first,
         ClusterMap(snapshot, here, jobs, claimed_of(plan, snapshot)).section(),
         queues_section(telling_rows(plan.queues), ceilings_of(snapshot, report.config)),
         *outcome_sections(plan, jobs, report.changes or {}),
@@ -67,51 +53,16 @@ def written(report: Report, controls: Controls | None = None) -> str:
     if report.moments or plan.settled is not None:
         sections.append(timeline_section(report.moments, plan.settled))
     sections += [tiers_section(plan), *notes_sections(plan, snapshot)]
-    style = _style(len(jobs.number_of))
-    body = tag(
-        "body",
-        tag("a", "To the plan", href="#main", class_="skip"),
-        patterns(len(jobs.number_of), separators()),
-        tag("header", *_head(report), controls.header if controls else "", _navigation(sections)),
-        tag("main", *sections, id="main", tabindex=-1),
-        tag("footer", tag("p", _footer(plan))),
-        tag("script", verbatim(controls.script)) if controls is not None else "",
-    )
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag(
-            "meta",
-            http_equiv="Content-Security-Policy",
-            content=policy_of(style, controls.script if controls else None),
-        ),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="referrer", content="no-referrer"),
-        tag("title", _title(report)),
-        tag("style", verbatim(style)),
-    )
-    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en').markup}\n"
-
-
-def policy_of(style: str, script: str | None = None) -> str:
-    """Return the content security policy: nothing is loaded, only this style and script apply."""
-    rules = ["default-src 'none'", f"style-src {_hash(style)}", "base-uri 'none'"]
-    if script is None:
-        return "; ".join((*rules, "form-action 'none'"))
-    return "; ".join((*rules, f"script-src {_hash(script)}", "form-action 'self'"))
-
-
-def _hash(source: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
-    return f"'sha256-{digest}'"
-
-
-def _style(count_of_looks: int) -> str:
-    sheet = Path(__file__).with_name("style.css").read_text()
-    return sheet.replace("\n", "") + looks(count_of_looks)
+    content = Content(
+        _title(report), _head(report), sections, _footer(plan), len(jobs.number_of),
+        (separators(),),
+    )  # fmt: skip
+    return document(content, controls)
 
 
 def _title(report: Report) -> str:
+    if report.heading:
+        return plain(report.heading)
     return f"Plan of {plain(report.subject)}" if report.subject else "Plan"
 
 
@@ -128,7 +79,7 @@ def _head(report: Report) -> list[Part]:
         )
     )  # fmt: skip
     solver = plan.solver
-    facts = (
+    told = (
         ("starts now", f"{len(plan.binds):,}", _groups(b.group for b in plan.binds)),
         ("promised", f"{len(plan.nominations):,}", _groups(n.group for n in plan.nominations)),
         ("evicted", f"{len(plan.evictions):,}", _groups(e.group for e in plan.evictions)),
@@ -139,14 +90,14 @@ def _head(report: Report) -> list[Part]:
             "order list proven" if solver.order_proven else "order list not proven",
         ),
     )  # fmt: skip
-    of = joined([" of ", name(report.subject)]) if report.subject else ""
+    word, near = (name(report.heading), " in ") if report.heading else ("Plan", " of ")
+    of = joined([near, name(report.subject)]) if report.subject else ""
     when = f"as of {moment(snapshot.taken_at_s)}" if snapshot.taken_at_s else ""
     return [
-        tag("h1", "Plan", of),
+        tag("h1", word, of),
         tag("p", world, class_="dim"),
         tag("p", when, class_="dim") if when else "",
-        tag("dl", *(tag("div", tag("dt", t), tag("dd", v, tag("small", s))) for t, v, s in facts),
-            class_="facts"),
+        facts(told),
         tag("p", f"{solver.engine}: {solver.detail}") if solver.detail else "",
     ]  # fmt: skip
 
@@ -154,16 +105,6 @@ def _head(report: Report) -> list[Part]:
 def _groups(of: Iterable[GroupKey]) -> str:
     distinct = set(of)
     return f"pods of {count(len(distinct), 'group')}" if distinct else "pods"
-
-
-def _navigation(sections: Sequence[Html]) -> Html:
-    whole = joined(sections).markup
-    links = [
-        tag("li", tag("a", word, href=f"#{key}"))
-        for key, word in NAVIGATION
-        if f'<section id="{key}"' in whole
-    ]
-    return tag("nav", tag("ul", *links), aria_label="Sections")
 
 
 def _footer(plan: Plan) -> str:

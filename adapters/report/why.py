@@ -27,7 +27,7 @@ def sentences(found: Explanation) -> list[str]:
 def why_section(found: Explanation) -> Html:
     """Return an explanation as a section of a page."""
     parts = list(_tables(found))
-    if not found.conflict and not parts:
+    if not found.conflict and not parts and found.reasons:
         parts.append(
             tag("ul", *(tag("li", tag("b", f"{r.rule}: "), name(r.message)) for r in found.reasons))
         )

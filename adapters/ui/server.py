@@ -25,7 +25,8 @@ from ..ask.explain import Explanation, explain
 from ..listening import Listener
 from ..report.difference import difference_section
 from ..report.elements import Html
-from ..report.page import Controls, Report, written
+from ..report.page import Report, written
+from ..report.shell import Controls
 from ..report.why import why_section
 from .form import question_form, search_box
 from .question import answered

@@ -41,3 +41,25 @@ def test_explaining_is_for_the_page_alone(cli: Any) -> None:
 
     assert result.code == 2
     assert "--explain goes with --output html" in result.err
+
+
+@pytest.mark.parametrize(
+    ("args", "heading", "section"),
+    [
+        (["explain", "research/huge"], "Why research/huge waits in examples/small", "because"),
+        (["explain", "batch/sweep", "--no-changes"],
+         "batch/sweep does not wait in examples/small", "because"),
+        (["whatif", "--add-nodes", "1", "--like", "gpu-a"], "What if in examples/small",
+         "difference"),
+        (["capacity", "lab/fix", "--like", "cpu-a", "--nodes", "1"], "Capacity for lab/fix",
+         "copies"),
+        (["drain", "gpu-b"], "Draining", "emptied"),
+    ],
+)  # fmt: skip
+def test_answers_are_pages_too(cli: Any, args: list[str], heading: str, section: str) -> None:
+    result = cli(*args, "-f", "examples/small", "--output", "html")
+
+    assert (result.code, result.err) == (0, "")
+    page = parsed(result.out)
+    assert page.all("h1")[0].text == heading
+    assert page.all("section")[0].attributes["id"] == section

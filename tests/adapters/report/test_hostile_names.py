@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apportion.adapters.cli.words import plain
 from apportion.adapters.report.elements import escape, tag, verbatim
 from apportion.adapters.report.page import Report, written
 from apportion.models import Config, Plan, snapshot_of
-from hostile import HOSTILE, document_of
+from hostile import HOSTILE, answers_of, document_of
 from reports import Element, parsed
 
 
@@ -28,6 +29,27 @@ PLAIN = skeleton(page_of("word"))
 @pytest.mark.parametrize("word", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_names_make_no_markup(word: str) -> None:
     assert skeleton(page_of(word)) == PLAIN
+
+
+PLAIN_ANSWERS = {command: skeleton(parsed(page)) for command, page in answers_of("word").items()}
+
+
+@pytest.mark.parametrize("word", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_names_make_no_markup_in_answers(word: str) -> None:
+    pages = {command: parsed(page) for command, page in answers_of(word).items()}
+
+    assert {command: skeleton(page) for command, page in pages.items()} == PLAIN_ANSWERS
+    shown = plain(word)
+    assert [c for c, page in pages.items() if shown not in page.all("main")[0].text] == []
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.text(min_size=1, max_size=40))
+def test_no_name_makes_markup_in_answers(word: str) -> None:
+    for command, document in answers_of(word).items():
+        assert skeleton(parsed(document)) == PLAIN_ANSWERS[command]
+        acting = {c for c in document if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+        assert acting <= {"\n"}
 
 
 @settings(max_examples=25, deadline=None)
