@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help plan test control-plane cluster demo check wheel-check fix generate bench bench-full bench-live soak soak-live clean
+.PHONY: help plan test control-plane cluster demo check wheel-check fix generate bench bench-full bench-live bench-live-long soak soak-live clean
 .DEFAULT_GOAL := help
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make generate   write the manifests' parts that follow from the program"
 	@echo "make bench   a short round of measurements; bench-full: every instance, five times"
 	@echo "make bench-live    Apportion and kube-scheduler on a real control plane"
+	@echo "make bench-live-long   memory at 50,000 running pods, and a day's 300,000 pods in one run"
 	@echo "make soak    30,000 random clusters against the brute force"
 	@echo "make soak-live     twenty minutes of random work and faults on a real control plane"
 
@@ -103,6 +104,12 @@ bench-live: control-plane
 	done
 	$(LIVE) stream --pods 6000 --out $(LIVE_OUT)
 	$(LIVE) spread --gang 500 --schedulers apportion --out $(LIVE_OUT)
+
+# An hour or more: 55,000 objects are made first, then 300,000 pods come and go.
+bench-live-long: control-plane
+	mkdir -p build
+	$(LIVE) large --nodes 5000 --running 50000 --out $(LIVE_OUT)
+	$(LIVE) day --nodes 500 --pods 300000 --out $(LIVE_OUT)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
