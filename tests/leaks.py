@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from apportion import models
-from apportion.adapters.masking.vocabulary import KEYS, NAMES, VALUES
+from apportion.adapters.kubernetes.kinds import READERS
+from apportion.adapters.masking.vocabulary import KEYS, KINDS, NAMES, VALUES
 from apportion.models import Snapshot
 
 NUMBER = re.compile(r"[+-]?[0-9]*")
@@ -30,6 +31,7 @@ def _fields() -> Iterator[str]:
     yield from ("apiVersion", "kind", "specs", models.snapshot.API_VERSION)
 
 
+READ = {kind for _, kind in READERS}
 FIELDS = frozenset(_fields())
 
 
@@ -66,7 +68,7 @@ def resources(snapshot: Snapshot) -> set[str]:
 
 def left(masked: bytes, originals: Iterable[str], snapshot: Snapshot) -> list[str]:
     """Return which of the original names are still found in the masked file."""
-    stay = FIELDS | KEYS | NAMES | WORDS | resources(snapshot) | set(snapshot.counted)
+    stay = FIELDS | KEYS | NAMES | WORDS | KINDS | READ | resources(snapshot)
     stay |= {g.source for g in snapshot.groups}
     texts = {t for t in strings(json.loads(masked)) if t not in stay}
     words = {w for t in texts for w in re.split(r"[/ ]", t)} - stay
@@ -103,6 +105,7 @@ def names_of(snapshot: Snapshot) -> set[str]:
         out |= {bad.object, bad.path, bad.message}
     for odd in snapshot.warnings:
         out |= {odd.object, odd.path, odd.message}
+    out |= {p.owner for p in snapshot.pods} | {*snapshot.counted}
     return out | {space.name for space in snapshot.namespaces}
 
 

@@ -38,11 +38,13 @@ from ...models.selector import GT, LT, Requirement
 from ...models.topology import Level, Subgroup, Topology, TopologyRequest
 from ...models.volume import Volume
 from ..kubernetes.kinds import READERS
-from .vocabulary import ADDRESSES, TOPOLOGIES
+from .vocabulary import ADDRESSES, KINDS, TOPOLOGIES
 
 _CLASS = ".storageclass.storage.k8s.io/"
 _TIER = re.compile(r"tier [0-9]+")
-_ABOUT = frozenset({"queue", "group", "pod", "node", *(kind for _, kind in READERS)})
+_READ = frozenset(kind for _, kind in READERS)
+_PUBLIC = KINDS | _READ
+_ABOUT = frozenset({"queue", "group", "pod", "node", *_READ})
 _NUMBERS = ("int:", "bool:")
 _TYPES = ("string:", "version:")
 
@@ -114,7 +116,15 @@ def _selector(n: Namer, value: tuple[tuple[str, str], ...]) -> tuple[tuple[str, 
 
 def _owner(n: Namer, value: str) -> str:
     kind, slash, name = value.partition("/")
-    return f"{kind}/{n.name(name)}" if slash else n.name(value)
+    return f"{_kind(n, kind)}/{n.name(name)}" if slash else n.name(value)
+
+
+def _kind(n: Namer, value: str) -> str:
+    return value if value in _PUBLIC else n.name(value)
+
+
+def _counted(n: Namer, value: Mapping[str, int]) -> dict[str, int]:
+    return {_kind(n, k): v for k, v in value.items()}
 
 
 def _selection(n: Namer, value: str) -> str:
@@ -196,7 +206,7 @@ WHOLE: Mapping[type, Rule] = {Taint: _taint, Toleration: _taint, Requirement: _r
 """Values whose fields depend on each other."""
 RULES: Mapping[type, Mapping[str, Rule]] = {
     Snapshot: {
-        "nominations": _nominations, "scheduler_names": _names, "counted": _kept,
+        "nominations": _nominations, "scheduler_names": _names, "counted": _counted,
     },
     Node: {
         "name": _name, "allocatable": _kept, "labels": _labels, "drivers": _named,

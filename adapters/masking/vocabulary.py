@@ -63,5 +63,15 @@ _HARDWARE = """
 """
 VALUES = frozenset(_HARDWARE.split())
 """Labels whose values stay too: rules read some, and all say what is for sale."""
+_KINDS = """
+    ConfigMap Secret Service ServiceAccount Endpoints EndpointSlice Event Lease Ingress
+    NetworkPolicy CronJob DaemonSet HorizontalPodAutoscaler VerticalPodAutoscaler
+    ControllerRevision PodTemplate Role RoleBinding ClusterRole ClusterRoleBinding
+    CustomResourceDefinition APIService MutatingWebhookConfiguration
+    ValidatingWebhookConfiguration RuntimeClass IngressClass FlowSchema
+    PriorityLevelConfiguration ComponentStatus Scenario Namespace Node
+"""
+KINDS = frozenset(_KINDS.split())
+"""Kinds that every cluster has, beside those that are read."""
 ADDRESSES = frozenset({"0.0.0.0", "::"})
 TOPOLOGIES = frozenset({"hypernodes", "labels"})

@@ -23,8 +23,9 @@ RBAC = "rbac.authorization.k8s.io"
 pytestmark = pytest.mark.usefixtures("kwok", "volcano")
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
+def run(*words: str, hashes: str = "random") -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    env["PYTHONHASHSEED"] = hashes
     command = [sys.executable, "-m", "apportion", *words]
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
@@ -97,16 +98,14 @@ def test_a_cluster_is_asked_with_rights_to_look_only(
     assert (more["base"]["starts"], more["changed"]["starts"]) == (0, 3)
 
 
-def test_a_running_scheduler_is_asked_what_it_saw_last(
-    client: Client, schedulers: Schedulers, tmp_path: Path
-) -> None:
+def shown(client: Client, schedulers: Schedulers, folder: Path) -> tuple[str, ...]:
+    """Run a scheduler until it shows that it has seen a gang wait; return where that is."""
     account(client, "reader", "apportion-debug")
     client.create_all([node("n1", 2), *gang("g", 3)])
     (listening,) = schedulers.start("--listen=127.0.0.1:0").wait_for("listening")
     url = f"http://127.0.0.1:{listening['port']}"
     token = client.token_of(NAMESPACE, "reader")
-    (tmp_path / "token").write_text(token)
-    there = ("--live", url, "--token-file", str(tmp_path / "token"))
+    (folder / "token").write_text(token)
 
     def saw() -> bool:
         """Say whether the last cycle saw the whole gang on its node, and the reader may know."""
@@ -115,6 +114,14 @@ def test_a_running_scheduler_is_asked_what_it_saw_last(
         return page.status == 200 and has_all(read(page.data))
 
     until(saw, "the scheduler shows that it has seen the gang", 60)
+    return "--live", url, "--token-file", str(folder / "token")
+
+
+def test_a_running_scheduler_is_asked_what_it_saw_last(
+    client: Client, schedulers: Schedulers, tmp_path: Path
+) -> None:
+    there = shown(client, schedulers, tmp_path)
+
     why = asked("explain", "g", "--no-changes", *there)
     more = asked("whatif", "--add-nodes", "1", "--like", "n1", *there)
 
@@ -122,3 +129,24 @@ def test_a_running_scheduler_is_asked_what_it_saw_last(
     assert lacks_room(why) == ["gang", "capacity"]
     assert more["startsMore"] == ["default/g"]
     assert (more["base"]["starts"], more["changed"]["starts"]) == (0, 3)
+
+
+def test_what_a_scheduler_saw_is_masked_planned_and_translated_back(
+    client: Client, schedulers: Schedulers, tmp_path: Path
+) -> None:
+    seen, masked, key, answer = (str(tmp_path / f"{n}.json") for n in ("seen", "masked", "k", "a"))
+    there = shown(client, schedulers, tmp_path)
+
+    assert run("snapshot", *there, "--out", seen).returncode == 0
+    words = ("snapshot", "-f", seen, "--mask", "--mask-key", key, "--out", masked)
+    assert run(*words).returncode == 0
+    planning = ("plan", masked, "--deterministic", "--output", "json")
+    first, second = (run(*planning, hashes=h) for h in ("1", "2"))
+    Path(answer).write_text(first.stdout)
+    back = json.loads(run("unmask", answer, "--mask-key", key).stdout)
+    want = asked("plan", seen, "--deterministic")
+
+    assert '"n1"' not in Path(masked).read_text()
+    assert first.stdout == second.stdout
+    assert [h["group"] for h in back["held"]] == ["default/g"]
+    assert {k for k in want if back[k] != want[k]} == {"snapshot", "digest"}
