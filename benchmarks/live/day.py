@@ -164,7 +164,7 @@ def day(
         slices: list[Slice] = []
         looked = 0
         try:
-            one.wait_for("synced", deadline_s=60)
+            one.wait_for("synced", deadline_s=GIVE_UP_S)
             memory.start()
             began, used = time.monotonic(), cpu_s(one.pid)
             for number in turnover.run():

@@ -14,7 +14,7 @@ from cluster.binaries import binaries
 from cluster.cleaning import STAYS, clean, paths
 from cluster.client import ApiError, Client, Data
 from cluster.installing import install
-from cluster.manifests import apply_all
+from cluster.manifests import apply_all, wait_established
 from cluster.objects import node
 from cluster.plane import ControlPlane
 from cluster.scheduler import Schedulers
@@ -110,6 +110,8 @@ def volcano(client: Client) -> None:
     if not all(is_defined(client, thing) for thing in things):
         undefine(client)
         apply_all(client, things)
+    for thing in things:  # a server that was restarted has to find them again
+        wait_established(client, thing["metadata"]["name"])
 
 
 @pytest.fixture
