@@ -69,7 +69,6 @@ def resources(snapshot: Snapshot) -> set[str]:
 def left(masked: bytes, originals: Iterable[str], snapshot: Snapshot) -> list[str]:
     """Return which of the original names are still found in the masked file."""
     stay = FIELDS | KEYS | NAMES | WORDS | KINDS | READ | resources(snapshot)
-    stay |= {g.source for g in snapshot.groups}
     texts = {t for t in strings(json.loads(masked)) if t not in stay}
     words = {w for t in texts for w in re.split(r"[/ ]", t)} - stay
     everything = "\n".join(texts)
@@ -94,7 +93,14 @@ def names_of(snapshot: Snapshot) -> set[str]:
         out |= {k for k, _ in p.spec.node_selector}
         out |= {v for k, v in p.spec.node_selector if k not in VALUES}
     for g in snapshot.groups:
-        out |= {g.namespace, g.name, g.user, *g.role_minimum, *(h.message for h in g.hold)}
+        out |= {
+            g.namespace,
+            g.name,
+            g.user,
+            g.source,
+            *g.role_minimum,
+            *(h.message for h in g.hold),
+        }
     for q in snapshot.queues:
         out |= {q.name, *(q.namespaces or ()), *(h.message for h in q.hold)}
     out |= {b.key for b in snapshot.budgets} | {q.key for q in snapshot.quotas}

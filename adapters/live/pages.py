@@ -67,7 +67,7 @@ def page_of(url: str) -> str:
     except ValueError:
         bad, parts = True, SplitResult("", "", "", "", "")
     if bad:
-        raise InputError(f"--live {url[:100]!r} is no address; write http://HOST:PORT")
+        raise InputError(f"--live {url[:100]!r} is no address; write HOST:PORT")
     if parts.username is not None or parts.password is not None:
         raise InputError("--live: no name or password in the address; show a token instead")
     path = parts.path.rstrip("/")

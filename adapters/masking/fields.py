@@ -244,7 +244,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     },
     Group: {
         "namespace": _name, "name": _name, "queue": _name, "role_minimum": _named,
-        "source": _kept, "user": _name,
+        "source": _kind, "user": _name,
     },
     Subgroup: {"name": _name},
     TopologyRequest: {"topology": _topology, "required": _level, "preferred": _level},

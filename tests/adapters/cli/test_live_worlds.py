@@ -264,8 +264,8 @@ def test_what_is_submitted_is_read_beside_a_live_cluster(
     ("url", "want"),
     [
         ("127.0.0.1:8080", "http://127.0.0.1:8080/debug/snapshot"),
-        ("http://a.b:1/", "http://a.b:1/debug/snapshot"),
-        ("https://a/x/debug/snapshot?y=1", "https://a/x/debug/snapshot"),
+        ("http://example.com:1/", "http://example.com:1/debug/snapshot"),
+        ("https://example.com/x/debug/snapshot?y=1", "https://example.com/x/debug/snapshot"),
         ("http://[::1]:80", "http://[::1]:80/debug/snapshot"),
     ],
 )
@@ -274,7 +274,7 @@ def test_an_address_is_of_the_page_or_of_the_scheduler(url: str, want: str) -> N
 
 
 @pytest.mark.parametrize(
-    "url", ["", "ftp://a", "file:///etc/passwd", "http://", "http://a:b", "http://u:p@a"]
+    "url", ["", "ftp://a", "file:///etc/passwd", "http://", "example.com:b", "u:p@example.com"]
 )
 def test_other_addresses_are_refused(url: str) -> None:
     with pytest.raises(InputError, match="--live"):

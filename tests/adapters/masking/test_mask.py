@@ -103,6 +103,7 @@ def test_kinds_that_only_this_cluster_has_are_names() -> None:
     world = replace(
         WORLD,
         pods=(replace(pod, owner="AcmeJob/x"), *(replace(p, owner="Job/x") for p in others)),
+        groups=tuple(replace(g, source="AcmeJob") for g in WORLD.groups),
         counted={"AcmeThing": 2, "ConfigMap": 3},
     )
 
