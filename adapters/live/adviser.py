@@ -65,7 +65,7 @@ async def by_child(
         async for line in child.stdout:
             yield from_json(line, Brief)
     finally:
-        # The solver that it has started is of its session.
+        # The solver that it has started is in its process group.
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
         await child.wait()
