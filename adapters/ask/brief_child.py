@@ -2,13 +2,14 @@
 
 It reads one question from its input, a line of JSON and then a snapshot to the end of the stream,
 and writes a line of JSON for each group that it is done with. It comes after others where
-processors are scarce, limits its memory, and ends by itself.
+processors are scarce, limits its memory, and ends by itself, or with whoever has started it.
 """
 
 import os
 import resource
 import signal
 import sys
+import threading
 import time
 from typing import IO
 
@@ -22,6 +23,7 @@ NICE = 10
 """Of a processor that others want as well, it gets about a tenth."""
 MEMORY_MIB = 2048
 """Address space of this process; that of its solver is limited by the settings."""
+LOOK_S = 1.0
 LONGEST_S = 120
 """From the beginning to the end at most, however little of a processor there was."""
 
@@ -49,10 +51,22 @@ def answer(source: IO[bytes], out: IO[bytes]) -> None:
             out.flush()
 
 
+def end_with(parent: int) -> None:
+    """Wait until the process has another parent, and end its group then, the solver with it.
+
+    It has to lead a group of its own.
+    """
+    while os.getppid() == parent:
+        time.sleep(LOOK_S)
+    os.killpg(0, signal.SIGKILL)
+
+
 def main() -> None:
-    """Answer one question on the standard streams."""
+    """Answer one question on the standard streams; an argument says whose child this is."""
     os.nice(NICE)
     signal.alarm(LONGEST_S)
+    if len(sys.argv) > 1:
+        threading.Thread(target=end_with, args=(int(sys.argv[1]),), daemon=True).start()
     limit = MEMORY_MIB << 20
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (limit, most))

@@ -50,7 +50,7 @@ async def by_child(
     """Ask a process, which ends with the last answer; whoever closes this ends it before."""
     written = await asyncio.to_thread(snapshots.write, snapshot)
     child = await asyncio.create_subprocess_exec(
-        *command,
+        *command, str(os.getpid()),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL, start_new_session=True, limit=_LINE,
     )  # fmt: skip
