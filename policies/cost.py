@@ -7,13 +7,20 @@ from .scene import Scene
 
 def devices_milli(scene: Scene, pod: Pod) -> int:
     """Return the devices that the pod holds, in thousandths; whole cores where it has none."""
-    requests = pod.spec.requests
-    held = sum(
-        v
-        for r, v in requests.items()
-        if "/" in r and not r.startswith(("kubernetes.io/", "attachable-volumes"))
-    )
-    return held or -(-requests["cpu"] // 1000) * 1000
+    known = scene.once("devices held", _nothing_known)
+    if id(pod.spec) not in known:
+        requests = pod.spec.requests
+        held = sum(
+            v
+            for r, v in requests.items()
+            if "/" in r and not r.startswith(("kubernetes.io/", "attachable-volumes"))
+        )
+        known[id(pod.spec)] = held or -(-requests["cpu"] // 1000) * 1000
+    return known[id(pod.spec)]
+
+
+def _nothing_known(_: Scene) -> dict[int, int]:
+    return {}
 
 
 def age_s(scene: Scene, pod: Pod) -> int:

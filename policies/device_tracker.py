@@ -145,11 +145,7 @@ class DeviceTracker:
         """Return those of the nodes that take the pod; no others are looked at."""
         if not self._idle or not uses_devices(pod):
             return mask
-        kind = pod.spec.share or whole_devices(pod)
-        if kind not in self._masks:
-            takes = np.full(self._size, pod.spec.share is None, dtype=np.bool_)
-            self._masks[kind] = (takes, self._there.copy())
-        takes, open_ = self._masks[kind]
+        takes, open_ = self._masks_of(pod)
         asked = np.flatnonzero(open_ & mask)
         open_[asked] = False
         if self._floats:
@@ -157,6 +153,26 @@ class DeviceTracker:
         if len(asked):
             takes[asked] = self._known.takes(pod, self._states(asked), 1) >= 1
         return takes & mask
+
+    def takes(self, pod: Pod, node: int) -> bool:
+        """Say whether the node takes the pod."""
+        if not self._idle or not uses_devices(pod):
+            return True
+        takes, open_ = self._masks_of(pod)
+        if open_[node]:
+            open_[node] = False
+            if not self._floats or self._sketched(pod, takes, node):
+                number = self._states(np.array([node]))
+                takes[node] = self._known.takes(pod, number, 1)[0] >= 1
+        return bool(takes[node])
+
+    def _masks_of(self, pod: Pod) -> tuple[Mask, Mask]:
+        """Return the nodes that take such a pod, and those of which that is not known."""
+        kind = pod.spec.share or whole_devices(pod)
+        if kind not in self._masks:
+            takes = np.full(self._size, pod.spec.share is None, dtype=np.bool_)
+            self._masks[kind] = (takes, self._there.copy())
+        return self._masks[kind]
 
     def _sketched(self, pod: Pod, takes: Mask, node: int) -> bool:
         """Note whether a sketch of what floats on the node takes the pod; say if it cannot tell."""

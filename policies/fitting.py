@@ -94,9 +94,20 @@ class Field:
 
     def takes(self, pod: Pod, node: int) -> bool:
         """Say whether the node takes the pod, room aside."""
-        one = np.zeros(len(self.room), dtype=np.bool_)
-        one[node] = True
-        return bool(self.allowed(pod, among=one)[node])
+        if not self.scene.mask(pod)[node]:
+            return False
+        if pod.key in self.only and not self.only[pod.key][node]:
+            return False
+        for tracker, company in self._others:
+            met = company and pod.key in self.met
+            allowed = tracker.opens(pod) if met else tracker.allows(pod)
+            if allowed is not None and not allowed[node]:
+                return False
+        return self.sifts(pod, node)
+
+    def sifts(self, pod: Pod, node: int) -> bool:
+        """Say whether the node takes the pod, by what only looks at single nodes."""
+        return all(tracker.takes(pod, node) for tracker in self._sifting.values())
 
     def left_to(self, pod: Pod, among: Mask | None, together: bool = False) -> Mask:
         """Say which nodes take the pod, room aside, and what looks at single nodes aside."""

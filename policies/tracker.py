@@ -109,6 +109,10 @@ class Sifting(Protocol):
         """Return those of the nodes that take the pod."""
         ...
 
+    def takes(self, pod: Pod, node: int) -> bool:
+        """Say whether the node takes the pod."""
+        ...
+
 
 @runtime_checkable
 class Leveling(Protocol):

@@ -1,6 +1,5 @@
 """Spots: the best node for one pod after the other, kept for each kind of pod."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -92,17 +91,17 @@ class Spots:
         if not self._fits.any():
             return None
         draft = self._draft
+        if goes_on and pod.nominated is None and self._goes_on(pod, last):
+            self._last = last  # it has less left over than before: no other became better
+            return last
         mask = draft.field.left_to(pod, self._fits & ~self._refused)
         if draft.fragments is not None:  # their scores are dear: only of what takes the pod
             mask = draft.field.sifted(pod, mask)
         if pod.nominated is not None:
             at = draft.scene.index.get(pod.nominated)
-            if at is not None and mask[at] and self._taking(pod, [at]):
+            if at is not None and mask[at] and draft.field.sifts(pod, at):
                 return at
-        if goes_on and mask[last] and fills_up(draft, last) and self._taking(pod, [last]):
-            self._last = last  # it has less left over than before: no other became better
-            return last
-        able = np.flatnonzero(mask & ~self._refused)
+        able = np.flatnonzero(mask)
         if not len(able):
             return None
         fresh = able[~self._scored[able]]
@@ -114,11 +113,17 @@ class Spots:
             self._last = found
         return found
 
+    def _goes_on(self, pod: Pod, last: int) -> bool:
+        """Say whether the node of the last pod takes this one, and is the better for that one."""
+        fits = bool(self._fits[last]) and fills_up(self._draft, last)
+        return fits and self._draft.field.takes(pod, last)
+
     def _first(self, pod: Pod, able: Nodes) -> int | None:
         """Return the best of the nodes that takes the pod; those behind it are not looked at."""
         best = int(able[np.argmin(self._scores[able])])
-        if self._taking(pod, [best]):
+        if self._draft.field.sifts(pod, best):
             return best
+        self._refused[best] = True
         order = able[np.argsort(self._scores[able], kind="stable")]
         at, width = 1, FIRST
         while at < len(order):
@@ -127,7 +132,7 @@ class Spots:
             at, width = at + width, 4 * width
         return None
 
-    def _taking(self, pod: Pod, nodes: "Sequence[int] | Nodes") -> list[int]:
+    def _taking(self, pod: Pod, nodes: Nodes) -> list[int]:
         """Return those of the nodes that take the pod, in their order."""
         mask = np.zeros(len(self._fits), dtype=np.bool_)
         mask[nodes] = True

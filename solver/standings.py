@@ -29,6 +29,7 @@ class _Queue:
         self.columns = np.array(sorted(table.columns), dtype=np.intp)
         self.items = items
         self.rows = rows[:, self.columns]
+        self.asks = self.rows > 0
         self.most = {
             m: np.array(
                 [min(_TOP, table.floors[m][name][int(r)]) for r in self.columns], dtype=rows.dtype
@@ -39,14 +40,17 @@ class _Queue:
         """Counts changes."""
         self._prefix: tuple[int, Matrix] | None = None
 
-    def exceeds(self, measure: Measure, active: Mask) -> Mask:
-        """Say of each item and column whether what stands up to it is beyond the measure."""
+    def exceeds(self, measure: Measure, asks: Numbers, active: Mask) -> Mask:
+        """Say of each item whether what stands up to it is beyond the measure.
+
+        In one of these columns that it asks for itself.
+        """
         there = active[self.items]
         if self._prefix is None or self._prefix[0] != self.version:
             sums = np.cumsum(np.where(there[:, None], self.rows, 0), axis=0)
             self._prefix = (self.version, sums)
-        out = (self._prefix[1] > self.most[measure]) & (self.rows > 0) & there[:, None]
-        return np.asarray(out, dtype=np.bool_)
+        out = (self._prefix[1][:, asks] > self.most[measure][asks]) & self.asks[:, asks]
+        return np.asarray(out.any(axis=1) & there, dtype=np.bool_)
 
 
 class Standings:
@@ -128,14 +132,14 @@ class Standings:
         key = (queue, measure, tuple(asks))
         known = self._memo.get(key)
         if known is None or known[0] != of.version:
-            exceeds = of.exceeds(measure, self._active)
-            asked = np.isin(of.columns, np.array(asks, dtype=np.intp))
-            self._memo[key] = known = (of.version, self._by_runner(of, exceeds[:, asked]))
+            asked = np.array([k for k, r in enumerate(of.columns) if r in asks], dtype=np.intp)
+            exceeds = of.exceeds(measure, asked, self._active)
+            self._memo[key] = known = (of.version, self._by_runner(of, exceeds))
         found: tuple[Mask, NDArray[np.int64]] = known[1]
         return found
 
     def _by_runner(self, of: _Queue, exceeds: Mask) -> tuple[Mask, NDArray[np.int64]]:
-        items = of.items[exceeds.any(axis=1)]
+        items = of.items[exceeds]
         items = items[self._runner[items] >= 0]
         first = self._minimum[items]
         size = len(self._herd.runners)
