@@ -10,6 +10,8 @@ from apportion.policies.levels import Level, Levels
 from apportion.policies.outcome import Outcome
 from apportion.policies.scene import Scene
 from apportion.solver import entry
+from apportion.solver.greedy import rank_and_place
+from apportion.solver.leveling import levels_of
 from apportion.solver.orderly import Ordered, put_in_order
 from apportion.solver.process import SolverProcess
 from apportion.solver.search import Clock
@@ -63,5 +65,9 @@ def solved(snapshot: Snapshot, config: Config, process: SolverProcess) -> Solved
 
     with patch.object(entry, "put_in_order", watch):
         plan = entry.plan(snapshot, config, process=process)
+    scene = scene_of(snapshot, config)
+    if not given:  # it is proven that nothing can start: nobody is asked
+        given.append(Outcome.of_plan(scene, plan))
+        given[0].levels = levels_of(scene, rank_and_place(scene))
     (found,) = given
-    return Solved(plan, scene_of(snapshot, config), found)
+    return Solved(plan, scene, found)
