@@ -91,7 +91,7 @@ def keep(folder: Path, number: int, snapshot: Snapshot, config: Config, plan: Pl
         "apiVersion": snapshots.API_VERSION,
         "kind": KIND,
         "config": to_data(config),
-        "plan": plans.to_document(plan),
+        "plan": plans.to_document(plans.named(plan, snapshot)),
         "snapshot": msgspec.Raw(snapshots.write(snapshot)),
     }
     path = folder / f"cycle-{number:010d}.json.gz"

@@ -7,10 +7,12 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from .amounts import ZERO, Amounts
 from .names import GroupKey, NodeName, PodKey
 from .notes import Reason, Rejected, Warned
-from .snapshot import API_VERSION
+from .snapshot import API_VERSION, Snapshot
 from .value import Value, from_data, to_data, to_json
 
 KIND = "Plan"
@@ -156,7 +158,7 @@ class Plan(Value, frozen=True, omit_defaults=False):
     """The answer of one cycle."""
 
     snapshot: str
-    """Digest of the snapshot it was made for."""
+    """Digest of the snapshot it was made for; "" where nobody has asked for it (:func:`named`)."""
     config: str
     binds: tuple[Bind, ...] = ()
     evictions: tuple[Eviction, ...] = ()
@@ -187,6 +189,11 @@ class Plan(Value, frozen=True, omit_defaults=False):
     @property
     def digest(self) -> str:
         return "sha256:" + hashlib.sha256(to_json(_body(self))).hexdigest()
+
+
+def named(plan: Plan, snapshot: Snapshot) -> Plan:
+    """Return the plan with the digest of the snapshot that it was made for."""
+    return plan if plan.snapshot else replace(plan, snapshot=snapshot.digest)
 
 
 def _body(plan: Plan) -> dict[str, Any]:

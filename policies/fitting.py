@@ -386,6 +386,5 @@ def emptied(scene: Scene) -> Field:
     leaves = evictable_flags(scene)
     if any(given_up(scene, m) for m in scene.roster.broken):
         leaves = leaves | scene.columns.running & flags_of(scene, lambda m: given_up(scene, m))
-    gone = [scene.snapshot.pods[k].key for k in np.flatnonzero(leaves).tolist()]
     room = scene.room_later + scene.taken(leaves & scene.columns.holding)
-    return Field(scene, room, scene.world(gone))
+    return Field(scene, room, scene.world(leaving=leaves))

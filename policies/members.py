@@ -8,7 +8,6 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from operator import is_
 from typing import Any
 
 from ..models import Group, GroupKey, Pod, PodKey, PodSpec, PodState, Snapshot
@@ -216,10 +215,6 @@ def _members(group: Group, pods: tuple[Pod, ...], promised: Collection[PodKey]) 
     return m
 
 
-def _are_the_same(a: Sequence[Pod], b: Sequence[Pod]) -> bool:
-    return len(a) == len(b) and all(map(is_, a, b))
-
-
 def _settle(m: Members) -> None:
     """Set what is asked of every group and follows from numbers alone, where roles do not count."""
     need = max(0, m.group.minimum - len(m.succeeded))
@@ -237,24 +232,40 @@ class Roster:
     """
 
     def __init__(self, snapshot: Snapshot, before: "Roster | None" = None) -> None:
-        promised = frozenset(k for k, _ in snapshot.nominations)
-        old = before._of if before is not None else {}
-        moved = promised ^ before._promised if before is not None else promised
-        of = snapshot.pods_by_group
-        self._promised: frozenset[PodKey] = promised
-        self._of: dict[GroupKey, Members] = {}
-        for g in snapshot.groups:
-            key = g.key
-            pods = of.get(key, ())
-            m = old.get(key)
-            if (
-                m is None
-                or m.group is not g
-                or not _are_the_same(m.pods, pods)
-                or (moved and any(p.key in moved for p in pods))
-            ):
-                m = _members(g, pods, promised)
-            self._of[key] = m
+        self._pods, self._groups = snapshot.pods, snapshot.groups
+        self._promised = frozenset(k for k, _ in snapshot.nominations)
+        keys = [g.key for g in snapshot.groups]
+        self._of: dict[GroupKey, Members]
+        if before is None:
+            of = snapshot.pods_by_group
+            made = [_members(g, of.get(g.key, ()), self._promised) for g in snapshot.groups]
+            self._of = dict(zip(keys, made, strict=True))
+            return
+        anew = self._differing(before)
+        mine: dict[GroupKey | None, list[Pod]] = {}
+        for p in [p for p in snapshot.pods if p.group in anew]:
+            mine.setdefault(p.group, []).append(p)
+        again = {
+            g.key: _members(g, tuple(mine.get(g.key, ())), self._promised)
+            for g in [g for g in snapshot.groups if g.key in anew]
+        }
+        old = before._of
+        self._of = {key: again[key] if key in anew else old[key] for key in keys}
+
+    def _differing(self, before: "Roster") -> set[GroupKey | None]:
+        """Return the groups in which something is not as it was before, object by object.
+
+        Both rosters hold on to their objects, so that no two of them have one identity.
+        """
+        was = {*map(id, before._pods), *map(id, before._groups)}
+        now = {*map(id, self._pods), *map(id, self._groups)}
+        out: set[GroupKey | None] = {g.key for g in self._groups if id(g) not in was}
+        out.update([p.group for p in self._pods if id(p) not in was])
+        if was - now:
+            out.update([p.group for p in before._pods if id(p) not in now])
+        if moved := self._promised ^ before._promised:
+            out.update([p.group for p in self._pods if p.key in moved])
+        return out
 
     @cached_property
     def broken(self) -> tuple[Members, ...]:

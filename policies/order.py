@@ -85,7 +85,7 @@ class _Judge:
         every = starters(o)
         return every if self._giver is None else [s for s in every if s.group == self._giver]
 
-    def _takeable(self, o: Outcome, group: GroupKey) -> list[Giver]:
+    def _takeable(self, o: Outcome, group: GroupKey) -> Sequence[Giver]:
         return takeable(o, group) if self._giver is None else []
 
     def _could_use(self, o: Outcome, group: Group) -> bool:

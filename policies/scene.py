@@ -342,16 +342,28 @@ class Scene:
             left &= ~refused[numbers]
         return out
 
-    def world(self, evicted: Iterable[PodKey] = ()) -> World:
-        """Return the pods as they will stand once terminating and evicted ones are gone."""
+    def world(self, evicted: Iterable[PodKey] = (), leaving: Mask | None = None) -> World:
+        """Return the pods as they will stand once terminating and evicted ones are gone.
+
+        ``leaving``: who else will be gone, said of each pod of the snapshot.
+        """
         gone = set(evicted)
-        present = [of for of in self.staying if of[0].key not in gone] if gone else self.staying
+        present = self.staying if leaving is None else self._all_but(leaving)
+        if gone:
+            present = [of for of in present if of[0].key not in gone]
         world = World(self.nodes, present, self.before, self.memo, self.bonds)
         world.specs = self.columns.specs
         world.claims = self.snapshot.claims_by_key
         world.used_claims = self.used_claims
         world.quotas = self.snapshot.quotas
         return world
+
+    def _all_but(self, leaving: Mask) -> Sequence[tuple[Pod, int]]:
+        """Return what stays but for some pods of the snapshot."""
+        pods, of = self.snapshot.pods, self.columns
+        found = np.flatnonzero(of.holding & ~of.terminating & ~leaving)
+        stay = [pods[k] for k in found.tolist()]
+        return [*zip(stay, of.node[found].tolist(), strict=True), *self.reserved]
 
     @cached_property
     def used_claims(self) -> frozenset[str]:

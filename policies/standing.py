@@ -130,7 +130,7 @@ def _table(scene: Scene) -> StandingTable:
     demand = demand_of(scene, limits, columns, _demanding(scene, lost, more))
     due = dues_of(scene, limits, columns)
     entitlement = entitlements_of(scene, limits, columns, demand, due)
-    for q, of in items.items():
+    for q, of in items.items() if scene.roster.broken else ():
         # A broken group has two places: completed, and as it is.
         repaired = [
             scene.roster[i.group.key]

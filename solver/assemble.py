@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 WORK = ("repair", "entitled", "surplus")
 
 
-def assemble(scene: Scene, answer: "Answer", clock: "Clock") -> Plan:
-    """Turn an answer into the public plan."""
+def assemble(scene: Scene, answer: "Answer", clock: "Clock", name: str) -> Plan:
+    """Turn an answer into the public plan; ``name``: the digest of the snapshot, or ""."""
     decision = answer.decision
     places = {k: NodeName(scene.nodes[i].name) for k, i in decision.places.items()}
     judged = decision.judged
@@ -70,7 +70,7 @@ def assemble(scene: Scene, answer: "Answer", clock: "Clock") -> Plan:
     proven = answer.solver.order_proven and not scene.cut_short
     wall = None if scene.config.deterministic else round(clock.spent(), 6)
     return Plan(
-        snapshot=scene.snapshot.digest,
+        snapshot=name,
         config=scene.config.digest,
         binds=tuple(sorted(binds, key=lambda b: (order.get(b.pod, (0, 0)), b))),
         evictions=tuple(_evictions(outcome, now)),

@@ -63,6 +63,7 @@ def plan(
     previous: Plan | None = None,
     process: SolverProcess | None = None,
     memory: Memory | None = None,
+    is_named: bool = True,
 ) -> Plan:
     """Solve one scheduling cycle.
 
@@ -80,6 +81,8 @@ def plan(
     memory
         What earlier calls have left, and this one leaves to the next: what has not changed
         between snapshots, object by object, is not worked out again. No result depends on it.
+    is_named
+        Whether the plan has the digest of its snapshot, which costs a pass over all of it.
 
     Returns
     -------
@@ -88,11 +91,17 @@ def plan(
     """
     del previous
     with one_cycle():
-        return _plan(snapshot, config if config is not None else Config(), process, memory)
+        return _plan(
+            snapshot, config if config is not None else Config(), process, memory, is_named
+        )
 
 
 def _plan(
-    snapshot: Snapshot, config: Config, process: SolverProcess | None, memory: Memory | None
+    snapshot: Snapshot,
+    config: Config,
+    process: SolverProcess | None,
+    memory: Memory | None,
+    is_named: bool,
 ) -> Plan:
     clock = Clock(None if config.deterministic else config.budget_ms / 1000.0)
     scene = Scene(snapshot, config, rules_for(config), memory)
@@ -105,7 +114,7 @@ def _plan(
     finally:
         if own:
             solver.kill()
-    return assemble(scene, answer, clock)
+    return assemble(scene, answer, clock, snapshot.digest if is_named else "")
 
 
 def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) -> Answer:

@@ -90,25 +90,27 @@ class _Greedy:
     # Lines
 
     def _open_lines(self) -> None:
-        scene, tree = self.scene, self.scene.tree
+        scene, tree, ranks = self.scene, self.scene.tree, ranks_of(self.table)
         width = len(scene.ledger.resources)
-        for m in scene.roster.values():
-            q = m.group.queue
-            line = self.lines.get(q)
-            if line is None:
-                if q not in tree or not tree.is_leaf(q) or m.key in self.table.lost:
-                    continue
-                line = self.lines[q] = Line(q, deque(), [], [0] * width)
-            if m.running and m.key not in self.table.lost:
-                line.resting.extend(resting_items(scene, m))
-        for q, ranked in ranks_of(self.table).items():
-            if q not in self.lines:
+        for q in self.table.items:
+            if not tree.is_leaf(q):
                 continue
-            self.lines[q].waiting = deque(i for i, _ in ranked.ordered if self._waits(i))
+            ordered = [item for item, _ in ranks[q].ordered]
+            pending = [i for i in ordered if i.pods[0].state is PodState.PENDING]
+            waiting = deque(i for i in pending if self._waits(i))
+            resting = [i for i in ordered if i.pods[0].state is not PodState.PENDING]
+            self.lines[q] = Line(q, waiting, resting, [0] * width)
+        if not scene.roster.broken:
+            return
+        # Items of broken groups stand for more than what runs of them.
+        for line in self.lines.values():
+            line.resting.clear()
+        for m in scene.roster.values():
+            if m.running and m.key not in self.table.lost and m.group.queue in self.lines:
+                self.lines[m.group.queue].resting.extend(resting_items(scene, m))
 
     def _waits(self, item: Item) -> bool:
-        if item.pods[0].state is not PodState.PENDING:
-            return False
+        """Say whether an item whose first pod is pending waits, and is not to complete a group."""
         return item.kind != "minimum" or (
             self.scene.roster[item.group.key].standing is Standing.NEW
         )

@@ -39,7 +39,7 @@ def group_statuses(
     starting = {b.group for b in plan.binds}
     pods = snapshot.pods_by_group
     groups = {str(g.key): g for g in snapshot.groups if g.source == "PodGroup"}
-    cycle = plan.snapshot.removeprefix("sha256:")[:32]
+    cycle = plan.snapshot.removeprefix("sha256:")[:32] or str(snapshot.taken_at_s)
     out: dict[str, GroupStatus] = {}
     for thing in things:
         group = groups.get(thing.key)

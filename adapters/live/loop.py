@@ -98,7 +98,7 @@ class Solving:
     def __call__(self, snapshot: Snapshot, config: Config, process: SolverProcess | None) -> Plan:
         if process is not None:
             process.wait(SOLVER_START_S)
-        return solve(snapshot, config, process=process, memory=self._memory)
+        return solve(snapshot, config, process=process, memory=self._memory, is_named=False)
 
 
 @dataclass(slots=True)

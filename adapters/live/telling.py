@@ -89,14 +89,9 @@ def count_cycle(metrics: Metrics, cycle: Cycle, wall_s: float) -> CycleReport:
         metrics.pod_bound(max(0.0, wall_s - pod.created_s))
         if pod.group is not None and pod.group not in cycle.carried.refused:
             whole.add(pod.group)
-    ran = {
-        g: any(p.state is PodState.RUNNING for p in ps)
-        for g, ps in cycle.snapshot.pods_by_group.items()
-        if g in whole
-    }
-    for g, ran_before in ran.items():
-        if not ran_before:
-            metrics.group_whole(max(0.0, wall_s - groups[g].created_s))
+    ran = {p.group for p in cycle.snapshot.pods if p.group in whole and p.state is PodState.RUNNING}
+    for g in [g for g in groups if g in whole and g not in ran]:
+        metrics.group_whole(max(0.0, wall_s - groups[g].created_s))
     for late in cycle.unready:
         if late.release:
             metrics.gang_released()

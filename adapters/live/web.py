@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 
 from ...models import Plan, Snapshot
-from ...models.plan import to_document
+from ...models.plan import named, to_document
 from ...models.snapshot import write
 from ...models.value import to_json
 from ..listening import Listener
@@ -122,7 +122,10 @@ class Web:
         return await self._debug(request, "snapshot", lambda snapshot, _: write(snapshot))
 
     async def _debug_plan(self, request: web.Request) -> web.Response:
-        return await self._debug(request, "plan", lambda _, plan: to_json(to_document(plan)))
+        def written(snapshot: Snapshot, plan: Plan) -> bytes:
+            return to_json(to_document(named(plan, snapshot)))
+
+        return await self._debug(request, "plan", written)
 
     async def _debug(
         self, request: web.Request, name: str, written: Callable[[Snapshot, Plan], bytes]
