@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from ...models import Config, Plan, PodKey, Snapshot
 from ...policies.memory import Memory
 from ...solver.entry import plan as solve
@@ -86,19 +88,29 @@ Listener = Callable[[Cycle], Awaitable[None]]
 
 
 SOLVER_START_S = 10.0
-"""How long a plan waits for a solver process that is starting; it takes a second or two."""
+"""How long the first plan waits for a solver process that is starting; it takes a second or two."""
 
 
 class Solving:
-    """The planner of a running scheduler: each plan goes on from what the last one has left."""
+    """The planner of a running scheduler: each plan goes on from what the last one has left.
+
+    Only the first waits for a solver process that is starting. Where a later one had to be killed,
+    plans are greedy until the next is there.
+    """
 
     def __init__(self) -> None:
         self._memory = Memory()
+        self._wait_s = SOLVER_START_S
 
     def __call__(self, snapshot: Snapshot, config: Config, process: SolverProcess | None) -> Plan:
-        if process is not None:
-            process.wait(SOLVER_START_S)
-        return solve(snapshot, config, process=process, memory=self._memory, is_named=False)
+        is_ready = process is None or process.wait(self._wait_s)
+        self._wait_s = 0.0
+        if is_ready:
+            return solve(snapshot, config, process=process, memory=self._memory, is_named=False)
+        greedy = replace(config, engine="greedy")
+        made = solve(snapshot, greedy, memory=self._memory, is_named=False)
+        row = replace(made.solver, status="fallback", detail="the solver process is starting")
+        return replace(made, config=config.digest, solver=row)
 
 
 @dataclass(slots=True)

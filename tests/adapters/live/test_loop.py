@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from apportion.adapters.live import loop as loops
 from apportion.adapters.live.access import RefusedError
 from apportion.adapters.live.binder import TRIES
-from apportion.adapters.live.loop import Cycle, Loop, Means, Pace
+from apportion.adapters.live.loop import SOLVER_START_S, Cycle, Loop, Means, Pace, Solving
 from apportion.models import Config, GroupKey, Plan, PodState, Snapshot
 from apportion.solver.process import Reply, SolverProcess
 from fakes.cluster import FakeCluster, Script
@@ -359,3 +359,32 @@ def test_while_changes_go_on_a_cycle_waits_half_as_long_as_the_last_one_took() -
 
     assert 0.05 <= first <= 0.15
     assert 0.12 <= second <= 0.2
+
+
+class Starting(SolverProcess):
+    """A process that is not ready, however long one waits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waited_s: list[float | None] = []
+
+    def start(self) -> None:
+        raise AssertionError("nobody needs it")
+
+    def wait(self, limit_s: float | None = None) -> bool:
+        self.waited_s.append(limit_s)
+        return False
+
+
+def test_plans_are_greedy_while_the_solver_starts_and_only_the_first_waits_for_it() -> None:
+    world = snapshot(*NODES, queue("q"), Members("g", "q", waiting=3))
+    solving, process, config = Solving(), Starting(), Config(budget_ms=1000)
+
+    made = [solving(world, config, process) for _ in range(2)]
+
+    assert [len(m.binds) for m in made] == [3, 3]
+    assert {(m.solver.engine, m.solver.status, m.config) for m in made} == {
+        ("greedy", "fallback", config.digest)
+    }
+    assert made[0].solver.detail == "the solver process is starting"
+    assert process.waited_s == [SOLVER_START_S, 0.0]
