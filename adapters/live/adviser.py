@@ -111,6 +111,9 @@ class Adviser:
         self, cycle: Cycle, verdicts: Mapping[GroupKey, Verdict]
     ) -> Mapping[GroupKey, Verdict]:
         """Take a cycle, and return its verdicts with what is known."""
+        if len(cycle.snapshot.pods) > MOST_PODS:
+            self.advice = Advice()
+            return verdicts
         self.advice.note(cycle.snapshot, cycle.config, verdicts, self._means.now_s())
         self._noted.set()
         return self.advice.over(verdicts)
@@ -127,8 +130,6 @@ class Adviser:
     async def once(self) -> float | None:
         """Ask one question; return how many seconds it took, None where nothing is to be asked."""
         now_s, advice = self._means.now_s, self.advice
-        if len(advice.snapshot.pods) > MOST_PODS:
-            return None
         began_s = now_s()
         due = advice.due(began_s, self._most)
         if not due:

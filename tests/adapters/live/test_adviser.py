@@ -125,11 +125,25 @@ def test_the_solver_of_a_question_gets_little_memory() -> None:
 
 def test_of_a_large_cluster_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_PODS", 8)
-    bench = Bench(*gang("g", 9))
-    bench.cycle()
+    bench = Bench(*gang("g", 9), says={G: "with 1 more node"})
+    (verdict,) = bench.cycle()
 
     assert bench.once() is None
-    assert bench.questions == []
+    assert (bench.questions, verdict.advice) == ([], "")
+
+
+def test_what_was_known_of_it_when_it_was_small_is_told_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(*gang("g", 9), says={G: "with 1 more node"})
+    bench.cycle()
+    bench.once()
+    (before,) = bench.cycle()
+
+    monkeypatch.setattr(module, "MOST_PODS", 8)
+    (after,) = bench.cycle()
+
+    assert (before.advice, after.advice) == ("with 1 more node", "")
 
 
 def test_it_rests_after_each_question_and_asks_until_all_are_known() -> None:

@@ -12,6 +12,7 @@ from apportion.adapters.kubernetes.reader import read_objects
 from apportion.adapters.live.discovery import Resource
 from apportion.adapters.live.group_records import GroupStatus, status_writes
 from apportion.adapters.live.group_status import group_statuses
+from apportion.adapters.live.verdicts import advised, verdicts_of
 from apportion.models import Config
 from apportion.solver.entry import plan
 from kubernetes_objects import (
@@ -139,6 +140,18 @@ def test_a_gang_that_waits_says_why() -> None:
         "2/2 tasks in gang unschedulable: pod group is not ready, 2 Pending, 2 minAvailable. "
         "Origin reason is cannot run on this cluster even when it is empty"
     )
+
+
+def test_and_what_would_start_it_where_that_is_known() -> None:
+    objects = (node("n"), group(), member("a", requests=LARGE), member("b", requests=LARGE))
+    world = snapshot(*objects)
+    made = plan(world, GREEDY)
+    known = {g: advised(v, "with more") for g, v in verdicts_of(made, world).items()}
+
+    (status,) = group_statuses(things(*objects), world, made, known).values()
+
+    (condition,) = status.conditions
+    assert condition.message.endswith("; would start with more")
 
 
 def test_a_gang_that_lacks_pods_says_so() -> None:
