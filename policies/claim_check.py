@@ -9,7 +9,7 @@ from itertools import chain
 
 from ..models import GroupKey, Pod, QueueName, Violation
 from .api import Rule
-from .claims import limited, subsets
+from .claims import CLOSED_SETS, limited, subsets
 from .host_ports import clash
 from .limits import limits_of
 from .outcome import Outcome
@@ -121,11 +121,29 @@ def _overdrawn(
     for g, pods in claimants.items():
         mine = frozenset(v for v in freed_by if v not in holders or g in holders[v])
         kinds.setdefault(mine, []).extend(pods)
-    for chosen in subsets(list(kinds)):
-        reach = frozenset(chain.from_iterable(chosen))
-        use = scene.rows(p for k in kinds if k <= reach for p in kinds[k])
-        freed = scene.rows(v for g in reach for v in freed_by[g])
-        columns = zip(use, freed, room, strict=True)
-        if any(int(u) > max(0, a) + int(f) for u, f, a in columns if u):
-            return True
+    used = {k: scene.rows(pods) for k, pods in kinds.items()}
+    freed = {g: scene.rows(pods) for g, pods in freed_by.items()}
+    most = [max(0, a) for a in room]
+    for reach in _reaches(list(kinds)):
+        use = [used[k] for k in kinds if k <= reach]
+        back = [freed[g] for g in reach]
+        for r, free in enumerate(most):
+            asked = sum(int(u[r]) for u in use)
+            if asked and asked > free + sum(int(f[r]) for f in back):
+                return True
     return False
+
+
+def _reaches(kinds: Sequence[frozenset[GroupKey]]) -> Iterable[frozenset[GroupKey]]:
+    """Return what sets of kinds may free together; where that is too much, of the main sets."""
+    seen = dict.fromkeys(kinds)
+    todo = list(seen)
+    while todo and len(seen) <= CLOSED_SETS:
+        found = todo.pop()
+        for k in kinds:
+            if (more := found | k) not in seen:
+                seen[more] = None
+                todo.append(more)
+    if not todo:
+        return seen
+    return [frozenset(chain.from_iterable(chosen)) for chosen in subsets(kinds)]

@@ -23,6 +23,8 @@ _Kind = tuple[_Sign, ...]
 
 SUBSETS = 5
 """Of up to so many kinds of claimants every subset gets its row; of more, the main ones."""
+CLOSED_SETS = 150
+"""Where no more sets of kinds than these say something of their own, the solver is told of all."""
 PAIRS = 12
 """Of up to so many kinds the solver is told of every pair as well."""
 
@@ -108,20 +110,32 @@ def _claim_rows(
 
 
 def _closures(kinds: Sequence[_Kind]) -> Iterable[Sequence[_Kind]]:
-    """Every set of kinds with all that have no right beyond it: their rows say the most."""
-    seen: set[tuple[_Kind, ...]] = set()
+    """Every set of kinds with all that have no right beyond it: their rows say the most.
+
+    Where there are too many of these: those of the main sets.
+    """
     able = [k for k in kinds if any(k)]
+    first = _closed(kinds, ())
+    seen, todo = {first: None}, [first]
+    while todo and len(seen) <= CLOSED_SETS:
+        found = todo.pop()
+        for k in able:
+            if k not in found and (more := _closed(kinds, (*found, k))) not in seen:
+                seen[more] = None
+                todo.append(more)
+    if not todo:
+        return [of for of in seen if of]
     pairs = combinations(able, 2) if len(able) <= PAIRS else ()
-    for chosen in [(), *subsets(able), *pairs]:
-        reach = [set(of) for of in zip(*chosen, strict=True)] or [set()] * len(kinds[0])
-        closed = tuple(
-            k
-            for k in kinds
-            if all(not a or True in r or a in r for a, r in zip(k, reach, strict=True))
-        )
-        if closed and closed not in seen:
-            seen.add(closed)
-            yield closed
+    main = dict.fromkeys(_closed(kinds, chosen) for chosen in [(), *subsets(able), *pairs])
+    return [of for of in main if of]
+
+
+def _closed(kinds: Sequence[_Kind], chosen: Sequence[_Kind]) -> tuple[_Kind, ...]:
+    """Return the kinds that have no right beyond those of the chosen ones."""
+    reach = [set(of) for of in zip(*chosen, strict=True)] or [set()] * len(kinds[0])
+    return tuple(
+        k for k in kinds if all(not a or True in r or a in r for a, r in zip(k, reach, strict=True))
+    )
 
 
 def _freed(

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..models import Config
 from ..policies.board import Board
+from .leap import HOW_LONG, WHEN, far_work, is_better, leap_floors, leap_goal
 from .linear import Linear, goal_of, linear_of
 from .process import Floor, Reply, SolverProcess
 from .stages import Stage
@@ -90,6 +91,9 @@ class _Search:
         self._best: tuple[int, ...] | None = None
         self._floors: list[Floor] = []
         self._detail = ""
+        left = clock.left()
+        # Without a clock nothing runs short; without victims there are no prices between.
+        self._leaps_at = None if left is None or not contested else left * WHEN
 
     def run(self, hint: Sequence[int | None] | None) -> Found:
         bounds: list[int | None] = [None] * len(self._stages)
@@ -100,6 +104,7 @@ class _Search:
         if hint is not None:
             self._complete(hint)
         while at < len(self._stages):
+            self._leap(at)
             chunk = self._chunk(at)
             if self._best is not None and self._is_settled(chunk):
                 bounds[at : at + len(chunk)] = [s.high for s in chunk]
@@ -138,6 +143,23 @@ class _Search:
             self._detail = f"the greedy plan is {reply.status} to the solver"
         elif reply.status == "KILLED":
             self._detail = reply.detail
+
+    def _leap(self, at: int) -> None:
+        """Look once for more work of the last tier, when time runs short and it is far away."""
+        left = self._clock.left()
+        if self._best is None or self._leaps_at is None or left is None or left > self._leaps_at:
+            return
+        self._leaps_at = None
+        first = far_work(self._stages, at, self._best)
+        if first is None or left * HOW_LONG <= 0.002:
+            return
+        floors = [*self._floors, *leap_floors(self._stages, at, first, self._best)]
+        reply = self._process.solve(
+            self._model, leap_goal(self._stages, first), floors, self._best,
+            parameters_of(self._config, self._contested), left * HOW_LONG,
+        )  # fmt: skip
+        if reply.values is not None and is_better(self._stages, reply.values, self._best):
+            self._best = reply.values
 
     def _is_settled(self, chunk: Sequence[Stage]) -> bool:
         assert self._best is not None

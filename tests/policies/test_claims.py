@@ -19,7 +19,9 @@ from apportion.models import (
 )
 from apportion.policies.testing import accepts, refuses
 from apportion.policies.testing import after as after_plan
+from apportion.solver.process import SolverProcess
 
+from .agreement import Told
 from .builders import (
     Members,
     after,
@@ -191,3 +193,31 @@ def test_a_plan_names_for_whom_it_evicts() -> None:
     for wrong in (("low",), ("high", "low"), ()):
         outcome = after_plan(world, plan_of(*wrong))
         assert refuses(PREEMPTION, outcome, "pod x/v0", "who has no right"), wrong
+
+
+@pytest.mark.parametrize(
+    ("started", "want"), [("abd", True), ("abcdef", False), ("bcdef", True), ("def", True)]
+)
+def test_three_of_six_claimants_do_not_take_what_is_freed_for_the_others(
+    started: str, want: bool, process: SolverProcess
+) -> None:
+    """Each may take what goes of its own queue: a, b and c a core each, d, e and f three.
+
+    Of a, b and c no two use more than is theirs and free, and neither do all six.
+    """
+    victims = [
+        Members(f"v{q}", q, on=["n1"], cpu=1 if q in "abc" else 3, priority=0) for q in "abcdef"
+    ]
+    waiting = [
+        Members(f"g{q}", q, waiting=1, cpu=2 if q in "abc" else 1, priority=5, may_preempt=True)
+        for q in "abcdef"
+    ]
+    queues = [queue(q, due=1 if q in "abc" else 3) for q in "abcdef"]
+    world = snapshot(node("n1", 14), *queues, *victims, *waiting)
+    plan = after(world, " ".join(f"g{q}0@n1" for q in started), " ".join(f"v{q}0" for q in started))
+
+    assert bool(accepts(PREEMPTION, plan)) is want
+    told = Told(plan.scene, process, PREEMPTION)
+    values = told.values(plan)
+    assert values is not None
+    assert (told.best(values) is not None) is want
