@@ -40,26 +40,35 @@ def exchange(outcome: Outcome, group: GroupKey, givers: Sequence[Giver]) -> Outc
     return None
 
 
-def might_start(outcome: Outcome, group: GroupKey, instead: GroupKey) -> bool:
+def might_start(outcome: Outcome, group: GroupKey, instead: GroupKey | None) -> bool:
     """Say whether counting allows the exchange of what ``instead`` starts for the group.
 
-    Room on nodes and in queues, each kind of pods by itself: a no is certain.
+    Room on nodes and in queues, each kind of pods by itself: a no is certain. None: nothing goes.
     """
     scene = outcome.scene
     room = outcome.room.copy()
-    for p in outcome.started.get(instead, ()):
+    for p in outcome.started.get(instead, ()) if instead is not None else ():
         i = scene.index[outcome.places[p.key]]
         room[i] = room[i] + scene.row(p)
     return any(_is_counted(outcome, group, instead, pods, room) for pods in wanted(outcome, group))
 
 
+def is_free(pods: Sequence[Pod]) -> bool:
+    """Say whether nothing but room and filters has a say about the pods."""
+    return not any(
+        p.spec.sees_pods or p.spec.host_ports or p.spec.volumes or p.spec.claims or p.spec.share
+        or p.spec.aligned or p.subgroups
+        for p in pods
+    )  # fmt: skip
+
+
 def _is_counted(
-    outcome: Outcome, group: GroupKey, instead: GroupKey, pods: Sequence[Pod], room: Matrix
+    outcome: Outcome, group: GroupKey, instead: GroupKey | None, pods: Sequence[Pod], room: Matrix
 ) -> bool:
     scene = outcome.scene
     limits, ask = limits_of(scene), scene.rows(pods)
-    less = scene.rows(outcome.started.get(instead, ()))
-    theirs = scene.tree.path(scene.snapshot.group(instead).queue)
+    less = scene.rows(outcome.started.get(instead, ()) if instead is not None else ())
+    theirs = scene.tree.path(scene.snapshot.group(instead).queue) if instead is not None else ()
     for q in scene.tree.path(scene.snapshot.group(group).queue):
         use = outcome.use_after[q] - less if q in theirs else outcome.use_after[q]
         for r, most in enumerate(limits.limit[q]):

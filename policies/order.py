@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from ..models import Group, GroupKey, Pod, PodKey, PodSpec, QueueName
 from .evictable import given_up, victim_priority
-from .exchange import exchange, might_start
+from .exchange import exchange, is_free, might_start
 from .givers import Giver, elastic_starts, focused, starters, takeable
 from .items import nominated_pods, party_of
 from .members import Standing
@@ -46,22 +46,8 @@ def first_objection(outcome: Outcome, patience: Patience | None = None) -> Objec
     return next(objections(outcome, patience), None)
 
 
-def objections_of(outcome: Outcome, group: GroupKey, patience: Patience) -> Iterator[Objection]:
-    """Yield the objections of one group that waits, lowest items first, whether they count or not.
-
-    An objection to which a better claim objects in turn is yielded as well: see
-    :func:`objection_against` for the plan that it leads to.
-    """
-    judge = _Judge(patience, seeker=group)
-    for item in range(1, 8):
-        yield from judge.of_item(outcome, item)
-
-
 def objection_against(outcome: Outcome, group: GroupKey, patience: Patience) -> Objection | None:
-    """Return an objection that has what a group starts give way, and nothing else; None: none.
-
-    Only whom the room of the group could serve is asked.
-    """
+    """Return an objection that has nothing but what a group starts give way; None: none."""
     judge = _Judge(patience, giver=group)
     for item in range(1, 7):
         found = next(judge.of_item(outcome, item), None)
@@ -71,17 +57,16 @@ def objection_against(outcome: Outcome, group: GroupKey, patience: Patience) -> 
 
 
 class _Judge:
-    def __init__(
-        self, patience: Patience, seeker: GroupKey | None = None, giver: GroupKey | None = None
-    ) -> None:
+    def __init__(self, patience: Patience, giver: GroupKey | None = None) -> None:
         self._patience = patience
-        self._seeker, self._giver = seeker, giver
-        """The only group that objects, and the only one that gives way; None: any."""
+        self._giver = giver
+        """The only one that gives way; None: anyone."""
         self._in_its_room: dict[object, bool] = {}
+        self._asked: set[object] = set()
 
     # Of whom
 
-    def _starters(self, o: Outcome) -> list[Giver]:
+    def _starters(self, o: Outcome) -> Sequence[Giver]:
         every = starters(o)
         return every if self._giver is None else [s for s in every if s.group == self._giver]
 
@@ -89,16 +74,41 @@ class _Judge:
         return takeable(o, group) if self._giver is None else []
 
     def _could_use(self, o: Outcome, group: Group) -> bool:
-        """Say whether the room of the only one that gives way could serve, by counting alone."""
-        assert self._giver is not None
+        """Say whether the room of the only one that gives way could serve, and is needed."""
         if group.key == self._giver:
             return False
-        pending = o.scene.roster[group.key].pending
-        kind = (group.queue, Counter(id(p.spec) for p in pending if p.key not in o.places))
-        known = (kind[0], tuple(sorted(kind[1].items())))
-        if known not in self._in_its_room:
-            self._in_its_room[known] = might_start(o, group.key, self._giver)
-        return self._in_its_room[known]
+        kind = self._kind(o, group)
+        if kind not in self._in_its_room:
+            pending = o.scene.roster[group.key].pending
+            self._in_its_room[kind] = (
+                might_start(o, group.key, self._giver)
+                and not (is_free(pending) and might_start(o, group.key, None))
+                and exchange(o, group.key, ()) is None
+            )
+        return self._in_its_room[kind]
+
+    def _is_worth_asking(self, o: Outcome, group: Group, item: int) -> bool:
+        """Say whether the group may object where only one gives way; equal ones are asked once.
+
+        But for age, of which they differ.
+        """
+        asked = (item, self._kind(o, group))
+        if asked in self._asked or not self._could_use(o, group):
+            return False
+        if item != 5:
+            self._asked.add(asked)
+        return True
+
+    @staticmethod
+    def _kind(o: Outcome, group: Group) -> object:
+        """Return what groups have in common that need the same room, with the same claim to it."""
+        m = o.scene.roster[group.key]
+        specs = Counter(id(p.spec) for p in m.pending if p.key not in o.places)
+        bound = m.key if o.scene.bonds.of_group(m.key) or group.user else None
+        return (
+            group.queue, group.priority, group.may_preempt, m.need, m.standing,
+            tuple(sorted(specs.items())), bound,
+        )  # fmt: skip
 
     # Who objects
 
@@ -111,9 +121,7 @@ class _Judge:
             6: self._elastic, 7: self._idle,
         }  # fmt: skip
         for group in self._seekers(outcome):
-            if self._seeker not in (None, group.key):
-                continue
-            if self._giver is not None and not self._could_use(outcome, group):
+            if self._giver is not None and not self._is_worth_asking(outcome, group, item):
                 continue
             broken = outcome.scene.roster[group.key].standing is Standing.BROKEN
             if item == 1 and (not broken or group.key in outcome.started):
@@ -133,6 +141,8 @@ class _Judge:
         across = item == 3 and outcome.scene.config.priority_everywhere
         seen: set[frozenset[PodKey]] = set()
         for pool, exactly in pools(outcome, group):
+            if self._giver is not None and not pool:
+                continue
             if not self._patience.spend():
                 return
             if not pool and item != 7:

@@ -7,9 +7,7 @@ the next smaller one was tried as well and does not do, or where there is none.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from ...models import Node, Snapshot, Toleration
-from ...models.edit import edited
-from ...models.edit_nodes import HOSTNAME
+from ...models import Toleration
 from ...models.edits import (
     AddNodes,
     DropSelector,
@@ -28,15 +26,18 @@ from ...policies.limits import limits_of
 from ...policies.members import Members, Standing
 from ...policies.node_rules import HARD
 from ...policies.outcome import Outcome
-from ...policies.podset import PodSet
 from ...policies.quota import non_preemptible_use
 from ...policies.scene import Scene
+from .fewest import fewest, last_of
 from .obstacles import wanted_of
-from .promising import most_promising
+from .promising import models_that_help
 from .trial import Trial
+from .victims import Room
 
 MOST_TIMES = 8
 """So many times what it asks for a queue is raised at most."""
+MOST_VICTIMS = 4
+"""So many running groups that could give the room are looked at one by one."""
 MOST_OF_A_KIND = 3
 """So many changes of one kind are told: other models of nodes, other taints."""
 
@@ -67,39 +68,63 @@ def to_rows(changes: Iterable[Change]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def changes_for(outcome: Outcome, trial: Trial, *, is_held: bool = False) -> list[Change]:
-    """Return changes that start the group, the kinds in the order in which they are asked for.
+KINDS = (
+    "queue", "level", "toleration", "selector", "cordon", "members", "nodes", "victims", "priority",
+    "due",
+)  # fmt: skip
+"""Every kind of changes, in the order in which they are told."""
+LIKELY = ("queue", "nodes", "victims")
+"""The kinds that are looked for first: they mostly do, and are soon tried."""
+WHATEVER_IS_FREE = ("queue", "members")
+"""The kinds that help a group which could not start whatever is free."""
+NEVER_BY_RULES = ("priority", "due")
+"""The kinds that help no group which could not run even if it came first."""
 
-    ``is_held``: whatever is free, it cannot start; only its queue and its minimum are looked at.
+
+def changes_for(
+    outcome: Outcome, trial: Trial, by: str = "order"
+) -> tuple[list[Change], tuple[str, ...]]:
+    """Return changes that start the group, and the kinds for which there was no time.
+
+    ``by``: what holds it: a hold, rules or the order. Of each kind one is looked for before others
+    of the kinds are.
     """
-    m = outcome.scene.roster[trial.key]
-    asked = _Asked(outcome, m, trial)
-    out: list[Change] = []
-    kinds = [asked.queues, asked.members]
-    if not is_held:
-        kinds[1:1] = [asked.levels, asked.tolerations, asked.selectors, asked.cordons]
-        kinds += [asked.nodes, asked.victims, asked.priority, asked.dues]
-    for make in kinds:
-        out += make()
-    return out
+    asked = _Asked(outcome, outcome.scene.roster[trial.key], trial)
+    found: dict[str, list[Change]] = {k: [] for k in _kinds_for(by)}
+    open_ = {k: asked.of_kind(k) for k in sorted(found, key=lambda k: k not in LIKELY)}
+    cut: set[str] = set()
+    while open_:
+        for kind, more in list(open_.items()):
+            change = None if trial.is_over else next(more, None)
+            if change is not None:
+                found[kind].append(change)
+                continue
+            del open_[kind]
+            if trial.is_over and not found[kind]:
+                cut.add(kind)
+    return [c for of in found.values() for c in of], tuple(k for k in found if k in cut)
+
+
+def _kinds_for(by: str) -> list[str]:
+    if by == "hold":
+        return list(WHATEVER_IS_FREE)
+    return [k for k in KINDS if by != "rules" or k not in NEVER_BY_RULES]
 
 
 def first_change(
     outcome: Outcome, trial: Trial, kinds: Sequence[str], *, is_held: bool = False
 ) -> Change | None:
-    """Return a change that starts the group, of the first kind that does."""
+    """Return a change that starts the group, of the first kind that does.
+
+    ``is_held``: whatever is free, it cannot start.
+    """
     asked = _Asked(outcome, outcome.scene.roster[trial.key], trial)
-    by_kind: dict[str, Callable[[], Iterator[Change]]] = {
-        "queue": asked.queues, "members": asked.members, "level": asked.levels,
-        "toleration": asked.tolerations, "selector": asked.selectors, "cordon": asked.cordons,
-        "nodes": asked.nodes, "victims": asked.victims, "priority": asked.priority,
-        "due": asked.dues,
-    }  # fmt: skip
-    may = [k for k in kinds if not is_held or k in ("queue", "members")]
     # Where pods have to share a domain, it matters in which one the nodes are.
     near = any(b.required is not None for b in outcome.scene.bonds.of_group(trial.key))
-    for kind in may:
-        found = by_kind[kind]()
+    for kind in kinds:
+        if is_held and kind not in WHATEVER_IS_FREE:
+            continue
+        found = asked.of_kind(kind)
         if near and kind == "nodes":
             change = min(found, key=_nodes_added, default=None)
         else:
@@ -121,6 +146,16 @@ class _Asked:
         self._scene: Scene = outcome.scene
         self._wanted = wanted_of(outcome, m)
         self._queues = self._over_limits()
+
+    def of_kind(self, kind: str) -> Iterator[Change]:
+        """Yield the changes of one kind."""
+        makers: dict[str, Callable[[], Iterator[Change]]] = {
+            "queue": self.queues, "level": self.levels, "toleration": self.tolerations,
+            "selector": self.selectors, "cordon": self.cordons, "members": self.members,
+            "nodes": self.nodes, "victims": self.victims, "priority": self.priority,
+            "due": self.dues,
+        }  # fmt: skip
+        return makers[kind]()
 
     def _told(self, kind: str, edits: Sequence[Edit], smallest: bool) -> Change:
         found = self._trial.of(edits)
@@ -261,7 +296,7 @@ class _Asked:
 
     def nodes(self) -> Iterator[Change]:
         """Yield how many nodes of a model would have to be added, for the models that help."""
-        models = list(self._models())
+        models = list(models_that_help(self._outcome, self._m, self._wanted))
         for beside in ([], self._queues) if self._queues else ([],):
             found = 0
             for n in models:
@@ -277,31 +312,33 @@ class _Asked:
             if found:
                 return
 
-    def _models(self) -> Iterator[Node]:
-        """Yield a node of each model that would take some pod of the group, were it empty."""
-        seen: set[object] = set()
-        for n in most_promising(self._outcome, self._m, self._wanted):
-            labels = tuple(sorted(of for of in n.labels.items() if of[0] != HOSTNAME))
-            kind = (n.allocatable, n.taints, labels, n.devices)
-            if kind in seen:
-                continue
-            seen.add(kind)
-            (new,) = edited(Snapshot(nodes=(n,)), [AddNodes(n.name)]).nodes[1:]
-            for p in self._wanted:
-                refused = (f.refuse(PodSet((p,)), new) for f in self._scene.filters)
-                if p.footprint.fits(new.allocatable) and not any(refused):
-                    yield n
-                    break
-
     def _fewest(self, kind: str, edits: Callable[[int], list[Edit]], most: int) -> Iterator[Change]:
-        """Yield the smallest number that does, by bisection; none where the largest does not."""
-        if most < 1 or not self._trial.starts(edits(most)):
-            return
-        low, high = 0, most
+        """Yield the smallest number that does: from a guess on, upwards or downwards.
+
+        It is proven where the next smaller one was planned, or could not run whatever the plan.
+        """
+        low, high = self._guessed(edits, most)
+        step = 1
+        while high and not self._trial.starts(edits(high)):
+            if high >= most or self._trial.is_over:
+                return
+            low, high, step = high, min(most, high + step), 2 * step
+        middle = high - 1  # mostly the guess is right
         while high - low > 1 and not self._trial.is_over:
-            middle = (low + high) // 2
             low, high = (low, middle) if self._trial.starts(edits(middle)) else (middle, high)
-        yield self._told(kind, edits(high), high - low == 1)
+            middle = (low + high) // 2
+        if high:
+            yield self._told(kind, edits(high), high - low == 1)
+
+    def _guessed(self, edits: Callable[[int], list[Edit]], most: int) -> tuple[int, int]:
+        """Return a number that does not do, and the next that may; 0 and 0 where none does."""
+        if most < 1 or not self._trial.could(edits(most)):
+            return 0, 0
+        low = last_of(lambda n: not self._trial.could(edits(n)), 0, most)
+        if low:
+            return low, low + 1
+        room = last_of(lambda n: not self._trial.has_room(edits(n)), 0, most)
+        return 0, min(most, room + 1)
 
     # Order
 
@@ -318,27 +355,32 @@ class _Asked:
 
     def victims(self) -> Iterator[Change]:
         """Yield the smallest set of running groups without which the group would start."""
-        scene = self._scene
-        running = [m for m in scene.roster.values() if m.running and m.key != self._m.key]
+        roster = self._scene.roster.values()
+        running = [m for m in roster if m.running and m.key != self._m.key]
         running.sort(key=lambda m: (m.group.priority, len(m.running), -m.group.created_s, m.key))
+        if not running or not self._wanted:
+            return
+        room = Room(self._outcome, running, self._wanted)
+        alone = [m for m, does in zip(running, room.suffices(), strict=True) if does]
         told = 0
-        for m in running:
+        for m in alone[:MOST_VICTIMS]:
             if told < MOST_OF_A_KIND and self._fits_without([m]):
                 edits = [RemoveGroup(m.key)]
                 if self._trial.starts(edits):
                     told += 1
                     yield self._told("victims", edits, True)
-        if told or not self._fits_without(running):
+        several = [] if told else room.several(running)
+        if not several:
             return
-        kept = running
-        for m in reversed(running):
-            fewer = [x for x in kept if x is not m]
-            if self._fits_without(fewer):
-                kept = fewer
-        several: list[Edit] = [RemoveGroup(m.key) for m in kept]
-        if self._trial.starts(several):
-            less = [[e for e in several if e is not x] for x in several]
-            yield self._told("victims", several, not any(map(self._trial.starts, less)))
+        if not self._fits_without(several):
+            if not self._fits_without(running):
+                return
+            several = fewest(running, self._fits_without)
+        together: list[Edit] = [RemoveGroup(m.key) for m in several]
+        if self._trial.starts(together):
+            less = [[e for e in together if e is not x] for x in together]
+            enough = len(less) > 1 and any(map(self._trial.starts, less))
+            yield self._told("victims", together, not enough)
 
     def _fits_without(self, groups: Sequence[Members]) -> bool:
         """Say whether nodes would have places, were these groups gone; a plan may say no yet."""

@@ -42,6 +42,8 @@ class Explanation(Value, frozen=True, omit_defaults=False):
     """Proven: without any one member of the conflict, the rest can hold."""
     order: Order | None = None
     changes: tuple[Change, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Kinds of changes that were not looked for, or not to the end: out of time."""
 
 
 def explain(
@@ -110,10 +112,13 @@ def _explain(
     else:
         order = order_of(outcome, key)
     tried: list[Change] = []
-    if changes and scene.roster[key].pending:
+    left_out: tuple[str, ...] = ()
+    if changes and not (order is not None and order.room) and scene.roster[key].pending:
         trial = Trial(outcome, key, process, stop)
-        tried = changes_for(outcome, trial, is_held=by == "hold")
-    return Explanation(key, queue, state, by, reasons, found, minimal, order, tuple(tried))
+        tried, left_out = changes_for(outcome, trial, by)
+    return Explanation(
+        key, queue, state, by, reasons, found, minimal, order, tuple(tried), left_out
+    )  # fmt: skip
 
 
 def _reasons(made: Plan, key: GroupKey) -> tuple[Reason, ...]:
@@ -135,4 +140,5 @@ def to_document(of: Explanation) -> dict[str, Any]:
         "minimal": of.minimal,
         "order": data["order"],
         "changes": to_rows(of.changes),
+        "leftOut": list(of.left_out),
     }

@@ -24,3 +24,18 @@ def fewest(pool: Sequence[T], suffices: Callable[[Sequence[T]], bool]) -> list[T
             end = start
         chunk //= 2
     return kept
+
+
+def last_of(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the last number below ``high`` of which it holds, as it does of ``low`` and below.
+
+    Doubled from below, as it mostly is a small one, then bisected.
+    """
+    step = 1
+    while low + step < high and holds(low + step):
+        low, step = low + step, 2 * step
+    high = min(high, low + step)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

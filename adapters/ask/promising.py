@@ -1,12 +1,16 @@
-"""Where more nodes would help first: in the domains that lack least."""
+"""Where more nodes would help, and first: in the domains that lack least."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...models import Node, Pod
+from ...models import Node, Pod, Snapshot
+from ...models.edit import edited
+from ...models.edit_nodes import HOSTNAME
+from ...models.edits import AddNodes
 from ...policies.members import Members
 from ...policies.outcome import Outcome
+from ...policies.podset import PodSet
 
 
 def most_promising(outcome: Outcome, m: Members, wanted: Sequence[Pod]) -> list[Node]:
@@ -27,3 +31,41 @@ def most_promising(outcome: Outcome, m: Members, wanted: Sequence[Pod]) -> list[
     by_domain[-1] = -1
     order = np.argsort(-by_domain[numbers], kind="stable")
     return [scene.nodes[i] for i in order.tolist()]
+
+
+def models_that_help(outcome: Outcome, m: Members, wanted: Sequence[Pod]) -> Iterator[Node]:
+    """Yield a node of each model that would take some pod that is wanted, were it empty.
+
+    Models are told apart by how many of the pods they hold, and by what the pods look at.
+    """
+    seen: set[object] = set()
+    bound = bool(outcome.scene.bonds.of_group(m.key))
+    for n in most_promising(outcome, m, wanted):
+        kind = (n.taints, n.devices, _labels_seen(n, wanted, bound), _held_by(n, wanted))
+        if kind in seen:
+            continue
+        seen.add(kind)
+        (new,) = edited(Snapshot(nodes=(n,)), [AddNodes(n.name)]).nodes[1:]
+        for p in wanted:
+            refused = (f.refuse(PodSet((p,)), new) for f in outcome.scene.filters)
+            if p.footprint.fits(new.allocatable) and not any(refused):
+                yield n
+                break
+
+
+def _labels_seen(n: Node, wanted: Sequence[Pod], bound: bool) -> object:
+    """Return the node's labels, without those that nothing looks at where that is certain."""
+    specs = {p.spec for p in wanted}
+    looks = any(s.sees_pods or s.node_affinity or s.volumes or s.claims for s in specs)
+    if bound or looks:
+        return tuple(sorted(of for of in n.labels.items() if of[0] != HOSTNAME))
+    return tuple(sorted({(k, n.labels.get(k)) for s in specs for k, _ in s.node_selector}))
+
+
+def _held_by(n: Node, wanted: Sequence[Pod]) -> object:
+    """Return how many pods of each kind the empty node holds."""
+    kinds = {id(p.spec): p.footprint for p in wanted}
+    return tuple(
+        min((n.allocatable[r] // v for r, v in need.items() if v), default=0)
+        for need in kinds.values()
+    )

@@ -18,6 +18,10 @@ from .fewest import fewest
 from .obstacles import obstacles_of, why_it_runs_on
 
 TRIALS = 400
+ROOM = (
+    "nobody: there is room for it, and no rule keeps it from starting; the time for this plan was "
+    "over before that was found, and a coming one can start it"
+)
 FEW = 12
 """Pools of up to so many are gone through one by one."""
 Claim = str
@@ -50,6 +54,8 @@ class Order(Value, frozen=True, omit_defaults=False):
     says: str = ""
     complete: bool = True
     """False where the search for rivals was cut short."""
+    room: bool = False
+    """Nobody stands before it: the plan was cut short, and could start it as well."""
 
 
 def order_of(outcome: Outcome, key: GroupKey) -> Order:
@@ -57,6 +63,9 @@ def order_of(outcome: Outcome, key: GroupKey) -> Order:
     scene = outcome.scene
     g = scene.snapshot.group(key)
     patience = Patience(TRIALS)
+    idle = exchange(outcome, key, ())
+    if idle is not None:
+        return Order(_tier(idle, key), says=ROOM, room=True)
     new = _ranked(outcome, [s for s in starters(outcome) if s.group != key])
     may = _ranked(outcome, takeable(outcome, key))
     for pool in (new, [*new, *may]):

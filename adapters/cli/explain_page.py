@@ -49,6 +49,9 @@ def _parts(found: Explanation) -> Iterable[Table | Text]:
     if not found.conflict and (found.order is None or not found.order.rivals):
         yield from _reasons(found)
     yield from _changes(found.changes)
+    if found.left_out:
+        kinds = ", ".join(_KINDS[k] for k in found.left_out)
+        yield Text(f"Not looked for, or not to the end: {kinds}; out of time.", style="dim")
 
 
 def _conflict(found: Explanation) -> Iterable[Table | Text]:
@@ -94,7 +97,7 @@ def _order(order: Order) -> Iterable[Table | Text]:
         "surplus": "beyond what its queue is entitled to",
     }[order.tier]  # fmt: skip
     yield Text(f"Its work is {tier}." if order.tier != "repair" else f"It {tier}.")
-    heading = "Stands before it" if order.rivals else "No exchange"
+    heading = "Stands before it" if order.rivals or order.room else "No exchange"
     yield title(heading, "" if order.complete else "the search was cut short")
     if not order.rivals:
         table = grid(None)
