@@ -113,7 +113,9 @@ class SolverProcess:
         """Wait until the process can take a model; say whether it can."""
         try:
             return self._is_ready(None if limit_s is None else time.monotonic() + limit_s)
-        except (EOFError, OSError):
+        except (EOFError, OSError) as e:
+            self.kill()  # it has died: whoever asks next gets another one
+            self.failure = self.failure or f"the solver process died: {e}"
             return False
 
     def _is_ready(self, deadline: float | None) -> bool:

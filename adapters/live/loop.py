@@ -109,7 +109,8 @@ class Solving:
             return solve(snapshot, config, process=process, memory=self._memory, is_named=False)
         greedy = replace(config, engine="greedy")
         made = solve(snapshot, greedy, memory=self._memory, is_named=False)
-        row = replace(made.solver, status="fallback", detail="the solver process is starting")
+        why = (process is not None and process.failure) or "the solver process is starting"
+        row = replace(made.solver, status="fallback", detail=why)
         return replace(made, config=config.digest, solver=row)
 
 

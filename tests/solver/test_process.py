@@ -57,6 +57,19 @@ def test_first_failure_is_told_with_the_next(
     assert third.detail == second.detail
 
 
+def test_one_that_dies_while_it_starts_is_followed_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = tmp_path / "mark"
+    once = f"mark = {str(mark)!r}\nif not os.path.exists(mark):\n    open(mark, 'w').close()\n"
+    pretend(once + "    sys.exit(1)\n" + READY, tmp_path, monkeypatch)
+
+    with SolverProcess() as process:
+        assert not process.wait()
+        assert process.failure == "the solver process died: no answer"
+        assert process.wait()
+
+
 def test_answer_in_pieces_is_one_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = '{"status": "OPTIMAL", "values": [5, 5], "bound": -15}'
     body = f"""data = pickle.dumps({answer})
