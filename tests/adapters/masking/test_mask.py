@@ -19,9 +19,29 @@ from apportion.adapters.inputs import Asked, Case, read_case, scenario_cases
 from apportion.adapters.masking.fields import RULES, WHOLE
 from apportion.adapters.masking.key_file import Unmasking
 from apportion.adapters.masking.mask import Mask
-from apportion.models import Config, InputError, Plan, QueueShare, Snapshot, snapshot_of
+from apportion.models import (
+    Config,
+    Group,
+    GroupKey,
+    InputError,
+    Node,
+    NodeName,
+    Plan,
+    Pod,
+    PodSpec,
+    PodState,
+    Queue,
+    QueueName,
+    QueueShare,
+    Reason,
+    Snapshot,
+    Taint,
+    Warned,
+    snapshot_of,
+)
 from apportion.models.snapshot import from_document, read, write
 from apportion.solver.process import SolverProcess
+from hostile import HOSTILE
 from leaks import left, names_in, names_of
 from masked_plans import plans_apart
 from oracle.build import Members, node, queue, snapshot
@@ -194,6 +214,35 @@ def test_every_field_that_holds_text_has_a_rule(kind: Any) -> None:
     texts = {name for name in kind.__struct_fields__ if holds_text(hints[name])}
 
     assert kind in WHOLE or texts <= RULES.get(kind, {}).keys()
+
+
+def hostile() -> Snapshot:
+    """Return a cluster of names that try to be more than names, two members to each group."""
+    names = [QueueName(w) for w in HOSTILE]
+    label = {w: w for w in HOSTILE}
+    hold = (Reason("queue", f"queue {HOSTILE[0]}", f"it is {HOSTILE[0]}"),)
+    return snapshot_of(
+        nodes=[Node(NodeName(w), labels=label, taints=(Taint(w, "NoSchedule", w),)) for w in names],
+        queues=[Queue(w) for w in names],
+        groups=[Group(w, w, w, hold=hold) for w in names],
+        pods=[
+            Pod(w, f"{w}{i}", PodSpec(node_selector=((w, w),)), PodState.PENDING,
+                GroupKey(f"{w}/{w}"), labels=label)
+            for w in names for i in range(2)
+        ],
+        warnings=[Warned(*HOSTILE[:3])],
+    )  # fmt: skip
+
+
+def test_hostile_names_are_masked_like_others() -> None:
+    world = hostile()
+    mask = Mask([world])
+
+    masked = write(mask.of(world))
+
+    assert left(masked, names_of(world), world) == []
+    document = Unmasking(mask.key_of_all).document(json.loads(masked))
+    assert from_document(document) == read(write(world))
 
 
 def test_an_empty_snapshot_is_masked() -> None:
