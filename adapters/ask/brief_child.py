@@ -23,6 +23,8 @@ NICE = 10
 """Of a processor that others want as well, it gets about a tenth."""
 MEMORY_MIB = 2048
 """Address space of this process; that of its solver is limited by the settings."""
+START_S = 30.0
+"""How long a plan waits for the solver process; it takes a second or two."""
 LOOK_S = 1.0
 LONGEST_S = 120
 """From the beginning to the end at most, however little of a processor there was."""
@@ -46,6 +48,8 @@ def answer(source: IO[bytes], out: IO[bytes]) -> None:
         return time.process_time() >= asked.limit_s
 
     with SolverProcess(asked.config.memory_limit_mib) as process:
+        if asked.config.engine != "greedy":
+            process.wait(START_S)  # not out of the first plan's time
         for brief in briefs(snapshot, asked.config, asked.groups, process, is_over):
             out.write(to_json(brief) + b"\n")
             out.flush()
