@@ -21,8 +21,13 @@ from cluster.waiting import DEADLINE_S, PlaneError, until
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 AREAS = ("affinity", "fairness", "gang", "lifecycle", "preempt", "queue", "reclaim", "security")
-BUDGET = "20s"
-"""Enough to find the best plan on a machine that is busy with other things."""
+SETTINGS = """
+apiVersion: apportion.dev/v1alpha1
+kind: Configuration
+budget: 20s
+polish: 20s
+"""
+"""Time enough to find the best plan on a machine that is busy with other things."""
 EVERY = 5
 """Of so many scenarios one runs every time."""
 
@@ -39,10 +44,14 @@ def cases() -> Iterator[object]:
 
 @pytest.mark.usefixtures("volcano", "kwok", "controllers")
 @pytest.mark.parametrize("case", list(cases()))
-def test_scenario_comes_true(client: Client, schedulers: Schedulers, case: Case) -> None:
+def test_scenario_comes_true(
+    client: Client, schedulers: Schedulers, tmp_path: Path, case: Case
+) -> None:
     staged = stage(case, client)
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(SETTINGS)
 
-    settle(client, schedulers.start("--budget", BUDGET), staged)
+    settle(client, schedulers.start("--config", str(settings)), staged)
 
     assert staged.faults() == []
 
