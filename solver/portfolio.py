@@ -18,11 +18,11 @@ from .scores import Score
 from .search import Clock
 
 OTHERS: tuple[tuple[Score, Spares], ...] = (
-    ("align", "returning"),
     ("tight", "own"),
+    ("align", "returning"),
     ("spread", "returning"),
 )
-"""What is tried besides, those first that were best most often."""
+"""What is tried besides, those first that were better than the first plan most often."""
 SHARE = 0.8
 """Part of the time left that a further plan may take, were it to take as long as the first."""
 
