@@ -24,6 +24,10 @@ class Backoff:
     longest_s: float = LONGEST_S
     _waits: dict[GroupKey, _Wait] = field(default_factory=dict)
 
+    def __len__(self) -> int:
+        """Return how many groups are known to have been refused."""
+        return len(self._waits)
+
     def refused(self, group: GroupKey, why: str, now_s: float, at_least_s: float = 0.0) -> None:
         """Note a refusal; ``at_least_s`` is what the server asks for."""
         known = self._waits.get(group)

@@ -279,12 +279,13 @@ class Loop:
         self.beat_s = self._means.now_s()
         seen = self.assumed.over(self._world.snapshot(int(self._means.wall_s())))
         changed = self.broken.in_snapshot(seen, self._means.now_s())
-        known = seen.groups_by_key
-        self.backoff.keep(known.keys())
-        for key, why in self.backoff.held(self._means.now_s()).items():
-            changed[key] = held_back(
-                changed.get(key, known[key]), f"waits before it is tried again: {why}"
-            )
+        if self.backoff:  # or nobody asks for the groups by key, which takes a while to make
+            known = seen.groups_by_key
+            self.backoff.keep(known.keys())
+            for key, why in self.backoff.held(self._means.now_s()).items():
+                changed[key] = held_back(
+                    changed.get(key, known[key]), f"waits before it is tried again: {why}"
+                )
         return with_groups(seen, changed) if changed else seen
 
     def _child(self, config: Config) -> SolverProcess | None:
