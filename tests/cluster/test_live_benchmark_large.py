@@ -11,6 +11,7 @@ def test_what_a_large_cluster_costs_is_measured() -> None:
     figures = large(nodes=3, running=30, come=5, times=2, idle_s=1)
 
     assert 0 < figures.synced_s <= figures.first_cycle_s
+    assert figures.start_cpu_s > 0
     assert 0 < figures.idle_pss_mib <= figures.peak_pss_mib
     assert figures.besides_ms > 0
     assert figures.solve_ms > 0
