@@ -89,7 +89,8 @@ def large(nodes: int, running: int, come: int = 100, times: int = 10, idle_s: fl
         return Large(
             nodes, running, come, round(synced_s, 1), round(first_s, 1), round(start_cpu, 1),
             round(ms["snapshot"], 1), round(ms["solve"], 1), round(ms["recheck"], 1),
-            round(ms["apply"], 1), round(besides, 1), round(median(r.own_cpu_s for r in rounds) * 1000),
+            round(ms["apply"], 1), round(besides, 1),
+            round(median(r.own_cpu_s for r in rounds) * 1000),
             round(median(r.solver_cpu_s for r in rounds) * 1000),
             round(100 * idle / idle_s, 2), round(idle_mib), round(max(peak, idle_mib)),
         )  # fmt: skip
