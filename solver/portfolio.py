@@ -43,10 +43,12 @@ def best_of(
     draft, decision = first
     if is_within_reach(scene, clock):
         return first
-    took, reached = clock.spent(), vector_of(outcome_of(scene, decision, levels), goals)
+    if not _has_time(clock, clock.spent()):
+        return first
+    reached = vector_of(outcome_of(scene, decision, levels), goals)
+    took = clock.spent()  # a further plan is made and measured, too
     for score, spares in OTHERS:
-        left = clock.left()
-        if left is None or took > SHARE * left:
+        if not _has_time(clock, took):
             break
         ranking = rank_and_place(scene, score, spares)
         other = settle(scene, ranking, levels)
@@ -54,3 +56,8 @@ def best_of(
         if value > reached:
             draft, decision, reached = ranking.draft, other, value
     return draft, decision
+
+
+def _has_time(clock: Clock, took_s: float) -> bool:
+    left = clock.left()
+    return left is not None and took_s <= SHARE * left

@@ -133,7 +133,7 @@ def _last_claims(outcome: Outcome, victims: Victims) -> dict[GroupKey, Level]:
     if not victims:
         return {}
     rights = rights_of(outcome)
-    out: dict[GroupKey, Level] = {}
+    claims: list[tuple[Level, GroupKey]] = []
     for key, pods in outcome.started.items():
         m = roster[key]
         minimum, elastic = levels.minimum.get(key), levels.elastic.get(key)
@@ -142,7 +142,14 @@ def _last_claims(outcome: Outcome, victims: Victims) -> dict[GroupKey, Level]:
             mine.append(minimum.level)
         if elastic is not None and len(pods) > missing_of(m):
             mine.append(elastic.level)
-        for v in victims:
-            if mine and rights.may(key, v):
-                out[v] = max(mine) if v not in out else max(out[v], *mine)
+        if mine:
+            claims.append((max(mine), key))
+    out: dict[GroupKey, Level] = {}
+    left = list(victims)
+    for level, key in sorted(claims, reverse=True):
+        taken = {v for v in left if rights.may(key, v)}
+        out.update(dict.fromkeys(taken, level))
+        left = [v for v in left if v not in taken]
+        if not left:
+            break
     return out
