@@ -127,15 +127,20 @@ def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) ->
         base = outcome_of(scene, greedy, levels)
         return _greedy_answer(base, goals, config, clock, "asked for")
     clock = clock.before(kept_for_the_end(clock, greedy))
-    draft, greedy = best_of(scene, levels, goals, (ranking.draft, greedy), settle_greedy, clock)
+    if not greedy.places and not greedy.evicted and not clock.is_out():
+        base = outcome_of(scene, greedy, levels)
+        if nothing_starts(base):
+            return _empty_answer(base, goals, config)
+    draft = ranking.draft
+    # Better places alone are worth no more than the search for them, which has its own time.
+    if config.polish_ms is None or not _everything_starts(scene, greedy):
+        draft, greedy = best_of(scene, levels, goals, (draft, greedy), settle_greedy, clock)
     better = recleared(scene, levels, goals, draft, greedy, process, clock)
     fall_back = _greedy_answer if better is greedy else partial(_greedy_answer, engine="improve")
     greedy = repacked(scene, levels, goals, better, process, clock)
     base = outcome_of(scene, greedy, levels)
     if clock.is_out():
         return fall_back(base, goals, config, clock, "out of time")
-    if not greedy.places and not greedy.evicted and nothing_starts(base):
-        return _empty_answer(base, goals, config)
     if config.polish_ms is not None and _everything_starts(scene, greedy):
         clock = clock.no_longer_than(config.polish_ms / 1000)
     if not is_within_reach(scene, clock):

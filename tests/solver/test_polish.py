@@ -75,3 +75,22 @@ def test_in_deterministic_mode_no_clock_decides(monkeypatch: pytest.MonkeyPatch)
     world = snapshot(*NODES, queue("q"), Members("g", "q", waiting=5))
 
     assert times_of(monkeypatch, world, replace(CONFIG, deterministic=True)) == [None]
+
+
+@pytest.mark.parametrize(("polish_ms", "others"), [(100, 0), (None, 1)])
+def test_where_everything_starts_no_other_greedy_plan_is_made(
+    polish_ms: int | None, others: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = snapshot(*NODES, queue("q"), Members("g", "q", waiting=5))
+    asked: list[object] = []
+
+    def best_of(*of: Any) -> Any:
+        asked.append(of)
+        return of[3]
+
+    monkeypatch.setattr("apportion.solver.entry.best_of", best_of)
+
+    made = plan(world, replace(CONFIG, polish_ms=polish_ms, budget_ms=2000))
+
+    assert len(made.places) == 5
+    assert len(asked) == others
