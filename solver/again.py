@@ -1,7 +1,8 @@
 """Again: a plan of a cluster that is a little different, made from the plan before, for one group.
 
-What starts and leaves by the plan before does so again, where the rules still bear it, and the
-group takes what room is left. Where that does not do, the greedy engine plans the cluster afresh.
+What starts by the plan before does so again, where the rules still bear it, and the group takes
+what room is left. Where that does not do, or where somebody leaves by the plan before, and might be
+spared in a new one, the greedy engine plans the cluster afresh.
 """
 
 from ..models import GroupKey
@@ -32,7 +33,7 @@ def started_again(scene: Scene, before: Outcome, key: GroupKey, has: int) -> Out
     plan was found; which is no proof that there is none.
     """
     with one_cycle():
-        warm = _kept(scene, before)
+        warm = None if before.evicted else _kept(scene, before)
         if warm is not None:
             found = _grown(warm, key, has)
             if found is not None:
