@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from cluster.waiting import DEADLINE_S, PlaneError
+from cluster.waiting import DEADLINE_S, PlaneError, until
 
 MORTAL = Path(__file__).with_name("mortal.py")
 
@@ -85,6 +85,7 @@ class Part:
     def pause(self) -> None:
         """Stop its clock: it answers nothing, and keeps its connections."""
         self.send(signal.SIGSTOP)
+        until(lambda: is_stopped(self.pid), f"every thread of {self.name} stands still")
 
     def resume(self) -> None:
         self.send(signal.SIGCONT)
@@ -129,3 +130,12 @@ def descendants(pid: int) -> list[int]:
     """Return the processes that the process has started, those that they have, and so on."""
     mine = children(pid)
     return mine + [below for child in mine for below in descendants(child)]
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether no thread of the process runs on: each gets the signal when it is its turn."""
+    try:
+        stats = [(t / "stat").read_text() for t in Path(f"/proc/{pid}/task").iterdir()]
+    except (FileNotFoundError, ProcessLookupError):  # one has just ended
+        return False
+    return all(stat.rpartition(")")[2].split()[0] in "TtZ" for stat in stats)
