@@ -62,7 +62,7 @@ class Ground:
             own = np.array(self.kinds_of.get(q, ()), dtype=np.int64)
             self.kinds_below[q] = np.concatenate([own, *mine])
         self.starts_of: dict[QueueName, Index] = {
-            q: np.flatnonzero(self.queue == q) for q in set(self.queue.tolist())
+            q: np.flatnonzero(self.queue == q) for q in dict.fromkeys(self.queue.tolist())
         }
 
     def could(self, n: int, leaf: QueueName, measure: Measure, above: QueueName) -> bool:

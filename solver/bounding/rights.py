@@ -126,7 +126,7 @@ class _Rights:
     def _pool(self, r: int, cross: Cross, given: Mapping[Spot, list[int]]) -> None:
         """What is taken from other branches is given by them."""
         tree = self.ground.parts.scene.tree
-        for above in {a for _, _, a, _ in cross}:
+        for above in dict.fromkeys(a for _, _, a, _ in cross):
             for m in MEASURES:
                 takers = {q: c for (q, x, a, _), c in cross.items() if (x, a) == (m, above)}
                 if not takers:

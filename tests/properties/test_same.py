@@ -32,11 +32,21 @@ def test_names_play_no_part_but_for_their_order(
 
 
 DIGESTS = """
+from msgspec.structs import replace
 from apportion.models import Config
 from apportion.solver.entry import plan
 from apportion.solver.process import SolverProcess
+from apportion.adapters.settle import apply_plan
 from oracle.worlds import world
+from properties.clusters import cluster
+from properties.configs import config as of
 config = Config(deterministic=True, budget_ms=2000)
+for seed in (*range(20), 63):
+    now, settings = cluster(seed), replace(of(seed), engine="greedy", deterministic=True)
+    for _ in range(2):
+        made = plan(now, settings)
+        print(made.digest)
+        now = apply_plan(now, made)
 with SolverProcess() as process:
     for seed in range(40):
         print(plan(world(seed, "small"), config, process=process).digest)
