@@ -57,12 +57,12 @@ class Rows:
         self._rows: dict[int, Row] = {}
 
     def of(self, item: Item) -> Row:
-        pods = item.pods
-        if len(pods) > 1:
-            return tuple(int(v) for v in self._scene.rows(pods))
-        spec = id(pods[0].spec)
+        first, *others = item.pods
+        if others:
+            return tuple(int(v) for v in self._scene.rows(item.pods))
+        spec = id(first.spec)
         if spec not in self._rows:
-            self._rows[spec] = tuple(int(v) for v in self._scene.row(pods[0]))
+            self._rows[spec] = tuple(int(v) for v in self._scene.row(first))
         return self._rows[spec]
 
 

@@ -97,10 +97,9 @@ class Cards:
         """The memory of the smallest device by what they are counted as; 0 where nobody says it."""
         out: dict[str, int] = {}
         for d in self.by_node.values():
-            known = [x.memory_mib for x in d.devices if x.memory_mib]
-            before = out.get(d.resource, 0)
             if d.devices:
-                out[d.resource] = min([*known, *([before] if before else [])], default=0)
+                sizes = (out.get(d.resource, 0), *(x.memory_mib for x in d.devices))
+                out[d.resource] = min((s for s in sizes if s), default=0)
         return out
 
     def nodes(self, asked: bool) -> list[Node]:

@@ -136,8 +136,9 @@ def test_a_gang_that_could_have_started_for_a_minute_waits_in_vain(tmp_path: Pat
 def test_a_gang_that_has_to_wait_does_not_wait_in_vain(tmp_path: Path, things: list[Data]) -> None:
     server, court = waits(tmp_path, ready("n1"), *things)
 
+    found: list[str] = []
     for _ in range(3):
-        found = court.look()
+        found += court.look()
         server.now_s += 61
 
     assert [f for f in found if "default/g " in f] == []
