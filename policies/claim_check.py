@@ -137,13 +137,13 @@ def _overdrawn(
 def _reaches(kinds: Sequence[frozenset[GroupKey]]) -> Iterable[frozenset[GroupKey]]:
     """Return what sets of kinds may free together; where that is too much, of the main sets."""
     seen = dict.fromkeys(kinds)
-    todo = list(seen)
-    while todo and len(seen) <= CLOSED_SETS:
-        found = todo.pop()
+    fresh = list(seen)
+    while fresh and len(seen) <= CLOSED_SETS:
+        found = fresh.pop()
         for k in kinds:
             if (more := found | k) not in seen:
                 seen[more] = None
-                todo.append(more)
-    if not todo:
+                fresh.append(more)
+    if not fresh:
         return seen
     return [frozenset(chain.from_iterable(chosen)) for chosen in subsets(kinds)]

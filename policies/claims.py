@@ -116,14 +116,14 @@ def _closures(kinds: Sequence[_Kind]) -> Iterable[Sequence[_Kind]]:
     """
     able = [k for k in kinds if any(k)]
     first = _closed(kinds, ())
-    seen, todo = {first: None}, [first]
-    while todo and len(seen) <= CLOSED_SETS:
-        found = todo.pop()
+    seen, fresh = {first: None}, [first]
+    while fresh and len(seen) <= CLOSED_SETS:
+        found = fresh.pop()
         for k in able:
             if k not in found and (more := _closed(kinds, (*found, k))) not in seen:
                 seen[more] = None
-                todo.append(more)
-    if not todo:
+                fresh.append(more)
+    if not fresh:
         return [of for of in seen if of]
     pairs = combinations(able, 2) if len(able) <= PAIRS else ()
     main = dict.fromkeys(_closed(kinds, chosen) for chosen in [(), *subsets(able), *pairs])
