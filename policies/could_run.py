@@ -6,7 +6,7 @@ Section 1 of docs/design/order.md: only that makes demand.
 from collections.abc import Mapping, Sequence
 
 from ..models import GroupKey, NodeName, Pod, PodKey, PodState, PodTerm, QueueName
-from .evictable import evictable, evictable_flags, flags_of, given_up
+from .evictable import evictable, evictable_flags, flags_of, given_up, given_up_flags
 from .fitting import Field, emptied, is_tied
 from .holds import holds
 from .ledger import Matrix
@@ -350,9 +350,7 @@ def _unmovable(scene: Scene) -> tuple[Mapping[QueueName, Matrix], Mapping[QueueN
 
 
 def _sum_unmovable(scene: Scene) -> tuple[dict[QueueName, Matrix], dict[QueueName, Matrix]]:
-    counted = scene.columns.running & scene.columns.ours
-    if any(given_up(scene, m) for m in scene.roster.broken):
-        counted &= ~flags_of(scene, lambda m: given_up(scene, m))
+    counted = scene.columns.running & scene.columns.ours & ~given_up_flags(scene)
     stays = scene.sums_by_queue(counted & ~evictable_flags(scene))
     fixed = scene.sums_by_queue(counted & ~flags_of(scene, lambda m: m.group.preemptable))
     return stays, fixed

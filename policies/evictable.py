@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 
 import numpy as np
 
-from ..models import GroupKey, Pod, PodState
+from ..models import GroupKey, Pod, PodKey, PodState
 from .columns import Flags
 from .members import Members, Standing
 from .scene import Scene
@@ -15,9 +15,16 @@ def evictable(scene: Scene, pod: Pod) -> bool:
     return (
         pod.state is PodState.RUNNING
         and pod.group in movable_groups(scene)
-        and pod.preemptable
+        and _may_leave(pod, scene.snapshot.taken_at_s)
+    )
+
+
+def _may_leave(pod: Pod, now_s: int) -> bool:
+    """Say whether nothing about the pod itself keeps it where it runs."""
+    return (
+        pod.preemptable
         and not pod.critical
-        and (pod.protected_until_s is None or pod.protected_until_s <= scene.snapshot.taken_at_s)
+        and (pod.protected_until_s is None or pod.protected_until_s <= now_s)
     )
 
 
@@ -37,16 +44,11 @@ def evictable_flags(scene: Scene) -> Flags:
 
 
 def _flags(scene: Scene) -> Flags:
-    queues, now, pods = scene.tree.queues, scene.snapshot.taken_at_s, scene.snapshot.pods
+    queues, now_s, pods = scene.tree.queues, scene.snapshot.taken_at_s, scene.snapshot.pods
     movable = scene.by_group([g.preemptable and g.queue in queues for g in scene.snapshot.groups])
     out = scene.columns.running & movable
     found = np.flatnonzero(out)
-    out[found] = [
-        p.preemptable
-        and not p.critical
-        and (p.protected_until_s is None or p.protected_until_s <= now)
-        for p in [pods[k] for k in found.tolist()]
-    ]
+    out[found] = [_may_leave(pods[k], now_s) for k in found.tolist()]
     return out
 
 
@@ -64,6 +66,18 @@ def grace_is_over(members: Members, taken_at_s: int, grace_s: int) -> bool:
 def given_up(scene: Scene, m: Members) -> bool:
     """Say whether the group is broken and past its grace: it goes unless it is completed."""
     return m.standing is Standing.BROKEN and m.key in _given_up(scene)
+
+
+def given_up_pods(scene: Scene) -> set[PodKey]:
+    """Return the running pods of the groups that go."""
+    return {p.key for m in scene.roster.broken if given_up(scene, m) for p in m.running}
+
+
+def given_up_flags(scene: Scene) -> Flags:
+    """Say of each pod of the snapshot whether it runs and its group goes."""
+    if not _given_up(scene):
+        return np.zeros(len(scene.snapshot.pods), dtype=np.bool_)
+    return scene.columns.running & flags_of(scene, lambda m: given_up(scene, m))
 
 
 def _given_up(scene: Scene) -> frozenset[GroupKey]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..models import NodeName, Pod, PodKey
-from .evictable import evictable_flags, flags_of, given_up
+from .evictable import evictable_flags, given_up_flags
 from .ledger import Matrix
 from .pod_affinity import PodAffinity
 from .scene import Scene
@@ -383,8 +383,6 @@ def _minds_others(pod: Pod) -> bool:
 
 def emptied(scene: Scene) -> Field:
     """Return the cluster as it would be without evictable work and groups that may be given up."""
-    leaves = evictable_flags(scene)
-    if any(given_up(scene, m) for m in scene.roster.broken):
-        leaves = leaves | scene.columns.running & flags_of(scene, lambda m: given_up(scene, m))
+    leaves = evictable_flags(scene) | given_up_flags(scene)
     room = scene.room_later + scene.taken(leaves & scene.columns.holding)
     return Field(scene, room, scene.world(leaving=leaves))

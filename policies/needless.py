@@ -8,7 +8,7 @@ from itertools import combinations
 
 from ..models import Pod, PodKey
 from ..models.advance import advance
-from .evictable import given_up
+from .evictable import given_up, given_up_pods
 from .exchange import exchange
 from .givers import Giver, runners
 from .legality import is_legal
@@ -68,7 +68,7 @@ def _returns(outcome: Outcome, patience: Patience) -> Iterator[Objection]:
     had = rights_of(outcome)
     places = {k: n for k, n in outcome.places.items()}
     after = Scene(advance(scene.snapshot, places, outcome.evicted), scene.config, scene.rules)
-    nothing = Outcome(after, {}, _given_up_pods(after), bound=())
+    nothing = Outcome(after, {}, given_up_pods(after), bound=())
     try:
         for key in victims:
             if not patience.spend():
@@ -90,10 +90,6 @@ def _returns(outcome: Outcome, patience: Patience) -> Iterator[Objection]:
                 yield Objection(8, key, gives_way, _in_its_place(outcome, lost, gives_way))
     finally:
         scene.cut_short |= after.cut_short
-
-
-def _given_up_pods(scene: Scene) -> set[PodKey]:
-    return {p.key for m in scene.roster.broken if given_up(scene, m) for p in m.running}
 
 
 def _instead(outcome: Outcome, lost: set[PodKey], giver: Giver) -> bool:

@@ -6,7 +6,7 @@ spared in a new one, the greedy engine plans the cluster afresh.
 """
 
 from ..models import GroupKey
-from ..policies.evictable import given_up
+from ..policies.evictable import given_up_pods
 from ..policies.exchange import exchange, spare, wanted
 from ..policies.fitting import Field
 from ..policies.legality import is_legal
@@ -71,7 +71,7 @@ def _carried(scene: Scene, before: Outcome) -> Outcome:
         if n in index and k in pods and pods[k].state == "pending"
     }  # fmt: skip
     gone = {k for k in before.evicted if k in pods and pods[k].state == "running"}
-    gone |= {p.key for m in scene.roster.broken if given_up(scene, m) for p in m.running}
+    gone |= given_up_pods(scene)
     return Outcome(scene, places, gone, bound=())
 
 

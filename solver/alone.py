@@ -17,7 +17,7 @@ from ..policies.board import Board, GroupType, NodeClass, Parts, RoleSet, Row, S
 from ..policies.cells_tracker import celled
 from ..policies.could_run import met_by_others
 from ..policies.device_room import sharing_nodes
-from ..policies.evictable import evictable_flags, flags_of, given_up
+from ..policies.evictable import evictable_flags, given_up_flags
 from ..policies.levels import Levels
 from ..policies.limits import Limits, limits_of
 from ..policies.members import Members
@@ -36,9 +36,7 @@ def emptied_for(scene: Scene, key: GroupKey) -> Snapshot:
     """Return the cluster with the group alone, without all that could be evicted."""
     snapshot = scene.snapshot
     m = scene.roster[key]
-    leaves = evictable_flags(scene)
-    if any(given_up(scene, b) for b in scene.roster.broken):
-        leaves = leaves | scene.columns.running & flags_of(scene, lambda b: given_up(scene, b))
+    leaves = evictable_flags(scene) | given_up_flags(scene)
     met = met_by_others(scene, m)
     pods: list[Pod] = []
     for p, goes in zip(snapshot.pods, leaves.tolist(), strict=True):

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from ..models import Config, GroupKey, Plan, PodKey, Snapshot, SolverRow
 from ..policies.api import Constraint
 from ..policies.board import Board
+from ..policies.evictable import given_up_pods
 from ..policies.goals import goals_for
 from ..policies.legality import verify
 from ..policies.levels import Levels
@@ -241,13 +242,7 @@ def settle_greedy(scene: Scene, ranking: Ranking, levels: Levels) -> Decision:
             break
         for g in named:
             draft.withdraw(g)
-    return Decision({}, frozenset(_forced(scene)))
-
-
-def _forced(scene: Scene) -> set[PodKey]:
-    from ..policies.evictable import given_up
-
-    return {p.key for m in scene.roster.broken if given_up(scene, m) for p in m.running}
+    return Decision({}, frozenset(given_up_pods(scene)))
 
 
 def _named(draft: Draft, about: str) -> set[GroupKey]:
