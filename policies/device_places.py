@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..models import Pod, PodKey, PodState
-from .device_packing import Devices, IdleDevices, fits, size_of, uses, uses_devices, whole_devices
+from .device_packing import Devices, IdleDevices
+from .device_sizes import fits, size_of, uses, uses_devices, whole_devices
 from .outcome import Outcome
 from .scene import Scene
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..models import Device, DeviceShare, Pod
-from .device_packing import Devices, Room, fits, room_of, size_of, uses_devices, whole_devices
+from .device_packing import Devices
 from .device_room import promising_nodes
+from .device_sizes import Room, fits, room_of, size_of, uses_devices, whole_devices
 
 if TYPE_CHECKING:
     from .board import Board, NodeClass, Shape, Term, Unit, Var

@@ -4,7 +4,8 @@ Where it takes a pod, the pod fits; where it does not, a search has to tell.
 """
 
 from ..models import DeviceShare, Pod
-from .device_packing import Devices, Room, fits, less, whole_devices
+from .device_packing import Devices
+from .device_sizes import Room, fits, less, whole_devices
 
 
 class Sketch:

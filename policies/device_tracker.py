@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import Pod
-from .device_packing import Devices, IdleDevices, uses, uses_devices, whole_devices
+from .device_packing import Devices, IdleDevices
+from .device_sizes import uses, uses_devices, whole_devices
 from .device_sketch import Sketch
 from .tracker import Mask, World
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from ..models import Node, Pod, Reason, Violation
 from .api import NodeFeatures
 from .device_packing import Devices as State
-from .device_packing import fits, room_of, size_of, whole_devices
 from .device_places import kept_on, leaving_on, new_users
 from .device_rows import tell_devices
+from .device_sizes import fits, room_of, size_of, whole_devices
 from .device_tracker import DeviceTracker
 from .outcome import Outcome
 from .podset import PodSet

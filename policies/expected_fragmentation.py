@@ -12,9 +12,9 @@ import numpy as np
 
 from ..models import Device, DeviceShare
 from ..models.devices import GPU
-from .device_packing import whole_devices
 from .device_places import kept_on, leaves, new_users, users_on
 from .device_rows import DeviceNode, milli_of, opened_on
+from .device_sizes import whole_devices
 from .expected_mix import WHOLE, Expected, mix_of
 from .ledger import Matrix
 from .outcome import Outcome

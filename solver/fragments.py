@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ..models import Pod, PodKey
 from ..models.devices import GPU
-from ..policies.device_packing import whole_devices
 from ..policies.device_rows import milli_of
+from ..policies.device_sizes import whole_devices
 from ..policies.expected_fragmentation import ExpectedFragmentation, idle_parts
 from ..policies.expected_mix import SCALE, WHOLE, Expected, mix_of
 from ..policies.ledger import Matrix

@@ -12,8 +12,8 @@ import numpy as np
 from ...models import GroupKey, Pod, PodKey
 from ...models.devices import GPU, WHOLE_PPM
 from ...policies.cells_tracker import celled
-from ...policies.device_packing import ANY_NUMBER, CORE, room_of, whole_devices
 from ...policies.device_places import kept_on
+from ...policies.device_sizes import ANY_NUMBER, CORE, room_of, whole_devices
 from ...policies.items import nominated_pods
 from ...policies.levels import Level, Levels
 from ...policies.members import Members, Standing

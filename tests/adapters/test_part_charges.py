@@ -20,7 +20,7 @@ from apportion.models import (
     snapshot_of,
 )
 from apportion.models.devices import GPU, SHARED_GPU, WHOLE_GPU
-from apportion.policies.device_packing import whole_devices
+from apportion.policies.device_sizes import whole_devices
 from apportion.solver.entry import plan
 
 A100 = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/mig.strategy": "mixed"}
