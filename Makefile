@@ -31,10 +31,11 @@ $(STAMP): pyproject.toml
 plan: $(STAMP)
 	$(BIN)/apportion plan examples/small
 
-# Where the control plane or Helm cannot be built, the tests that need it are skipped.
+# Where control plane, Helm or Chromium cannot be had, the tests that need it are skipped.
 test: $(STAMP)
 	-$(CLUSTER).build
 	-$(CLUSTER).helm
+	-PYTHONPATH=tests $(BIN)/python -m browser.fetch
 	rm -rf $(AUDIT)
 	APPORTION_AUDIT=$(AUDIT) $(BIN)/python -m pytest -n auto -m "not soak"
 	$(CLUSTER).audit $(AUDIT)

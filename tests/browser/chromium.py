@@ -4,7 +4,6 @@ import base64
 import json
 import os
 import select
-import shutil
 import subprocess
 import time
 from collections.abc import Callable
@@ -12,21 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE_S = 240.0
 """How long an answer may take, on a machine that is busy."""
 INSIDE = ("file:", "data:", "about:", "blob:")
 
 
-def chromium() -> str | None:
-    """Return the program, if this machine has it."""
-    return next((path for name in NAMES if (path := shutil.which(name))), None)
-
-
 class Browser:
     """One process; :meth:`opened` gives pages. Use it in a ``with`` statement."""
 
-    def __init__(self, program: str, profile: Path) -> None:
+    def __init__(self, program: Path, profile: Path) -> None:
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()
         # The protocol's ends have to be the descriptors 3 and 4.

@@ -5,14 +5,15 @@ from collections.abc import Iterator
 import pytest
 
 from .axe import axe_core
-from .chromium import Browser, chromium
+from .chromium import Browser
+from .fetch import chromium
 
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     program = chromium()
     if program is None:
-        pytest.skip("no Chromium on this machine")
+        pytest.skip("no Chromium on this machine; python -m browser.fetch says why")
     with Browser(program, tmp_path_factory.mktemp("profile")) as made:
         yield made
 
