@@ -29,7 +29,13 @@ class Relaxed:
 
 
 GRACE_S = 0.25
-"""How far past its limit the process may answer before it is killed."""
+"""How far past its limit an answer is waited for."""
+LATE_S = 5.0
+"""How far past that the process may go on with it before it is killed: on a busy machine
+it comes to its end a little later, which costs less than a process that starts anew."""
+LATE = "the solver process is late with an answer"
+NO_ANSWER = ("KILLED", "LATE")
+"""Statuses of a reply where the process did not answer in time; there may be values even so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,8 @@ class SolverProcess:
         self._ready = False
         self._bytes = bytearray()
         self._model: Linear | None = None
+        self._owed_until_s: float | None = None
+        """There is an answer to come that nobody waits for; without it the process ends then."""
         self.failure = ""
         """Why the first of the processes since the last answer was given up."""
 
@@ -90,11 +98,17 @@ class SolverProcess:
             )
             self._ready = False
             self._model = None
+            self._owed_until_s = None
             self._bytes.clear()
 
     @property
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None else None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the process is still at a question whose time was over."""
+        return self._owed_until_s is not None
 
     def kill(self) -> None:
         """End the process at once."""
@@ -108,9 +122,13 @@ class SolverProcess:
             self._process = None
             self._ready = False
             self._model = None
+            self._owed_until_s = None
 
     def wait(self, limit_s: float | None = None) -> bool:
-        """Wait until the process can take a model; say whether it can."""
+        """Wait until the process can take a model; say whether it can.
+
+        One that is late for too long is killed: whoever asks next gets another one.
+        """
         try:
             return self._is_ready(None if limit_s is None else time.monotonic() + limit_s)
         except (EOFError, OSError) as e:
@@ -123,7 +141,19 @@ class SolverProcess:
         self.start()
         if not self._ready:
             self._ready = self._read(deadline) is not None
-        return self._ready
+        return self._ready and self._is_settled(deadline)
+
+    def _is_settled(self, deadline: float | None) -> bool:
+        """Take the answer that is still to come; say whether none is."""
+        while (until_s := self._owed_until_s) is not None:
+            message = self._read(until_s if deadline is None else min(deadline, until_s))
+            if message is None:
+                if time.monotonic() >= until_s:
+                    self._gone("was killed past its limit", None)
+                return False
+            if not isinstance(message, dict) or message.get("status") != "STEP":
+                self._owed_until_s = None
+        return True
 
     def __enter__(self) -> "SolverProcess":
         self.start()
@@ -142,7 +172,7 @@ class SolverProcess:
         limit_s: float | None,
         fixed: Sequence[tuple[int, int]] = (),
     ) -> Reply:
-        """Ask for the best solution; the best one streamed so far if the process has to be killed.
+        """Ask for the best solution; the best one streamed so far if the answer comes too late.
 
         ``limit_s`` is wall-clock time from now; None: until the process answers. ``fixed`` are
         variables with the values they keep; a solve with any gives no bound.
@@ -151,6 +181,10 @@ class SolverProcess:
         best: tuple[int, ...] | None = None
         try:
             if not self._is_ready(deadline):
+                if self._process is None:
+                    return Reply("KILLED", None, None, self.failure)
+                if self.is_late:
+                    return Reply("LATE", None, None, LATE)
                 return self._gone("did not start in time", best)
             if self._model is not model:
                 self._write({"op": "model", "model": model})
@@ -170,7 +204,8 @@ class SolverProcess:
             while True:
                 message = self._read(hard)
                 if message is None:
-                    return self._gone("was killed past its limit", best)
+                    self._owed_until_s = time.monotonic() + LATE_S
+                    return Reply("LATE", best, None, LATE)
                 reply = reply_of(message, model)
                 best = best if reply.values is None else reply.values
                 if reply.status != "STEP":
@@ -197,9 +232,10 @@ class SolverProcess:
             )  # fmt: skip
             message = self._read(deadline + GRACE_S)
         except (BrokenPipeError, EOFError, OSError, pickle.UnpicklingError):
-            message = None
-        if message is None:
             self.kill()
+            return None
+        if message is None:
+            self._owed_until_s = time.monotonic() + LATE_S
             return None
         if message.get("status") != "OPTIMAL":
             return None

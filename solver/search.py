@@ -12,7 +12,7 @@ from ..models import Config
 from ..policies.board import Board
 from .leap import HOW_LONG, WHEN, far_work, is_better, leap_floors, leap_goal
 from .linear import Linear, goal_of, linear_of
-from .process import Floor, Reply, SolverProcess
+from .process import NO_ANSWER, Floor, Reply, SolverProcess
 from .stages import Stage
 
 MERGE_RANGE = 1 << 48
@@ -141,7 +141,7 @@ class _Search:
         self._best = reply.values
         if reply.status in ("INFEASIBLE", "INVALID"):
             self._detail = f"the greedy plan is {reply.status} to the solver"
-        elif reply.status == "KILLED":
+        elif reply.status in NO_ANSWER:
             self._detail = reply.detail
 
     def _leap(self, at: int) -> None:
@@ -194,10 +194,10 @@ class _Search:
         )  # fmt: skip
         if reply.values is not None:
             self._best = reply.values
-        if reply.status in ("INFEASIBLE", "INVALID", "KILLED"):
+        if reply.status in ("INFEASIBLE", "INVALID", *NO_ANSWER):
             # A known solution makes "infeasible" the solver's fault, never the plan's.
             why = reply.detail or f"the solver answered {reply.status}"
-            self._detail = why if reply.status == "KILLED" else self._detail or why
+            self._detail = why if reply.status in NO_ANSWER else self._detail or why
             return reply if reply.values is not None else None
         return reply
 

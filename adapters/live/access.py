@@ -9,6 +9,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from ssl import SSLContext
 from typing import Any, Protocol
 
@@ -265,6 +266,18 @@ async def opened(
         yield Access(http, settings)
 
 
+def _look_for(kubeconfig: str | None) -> None:
+    """Raise InputError where there is no such file; the library would log a line of its own."""
+    of_environment = os.environ.get("KUBECONFIG")
+    named = kubeconfig or of_environment or "~/.kube/config"
+    if not any(Path(path).expanduser().exists() for path in named.split(os.pathsep) if path):
+        given = "" if kubeconfig or not of_environment else "KUBECONFIG: "
+        raise InputError(
+            f"{given}{named}: no such file, so there is no configuration of a cluster; "
+            "pass --kubeconfig FILE"
+        )
+
+
 async def _settings(
     kubeconfig: str | None, context: str | None
 ) -> Callable[[bool], Awaitable[Server]]:
@@ -277,6 +290,8 @@ async def _settings(
     known = Configuration()
 
     async def read() -> None:
+        if not inside:
+            _look_for(kubeconfig)
         try:
             if inside:
                 reading.load_incluster_config(client_configuration=known)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ...models import Config, Plan, PodKey, Snapshot
 from ...policies.memory import Memory
 from ...solver.entry import plan as solve
-from ...solver.process import SolverProcess
+from ...solver.process import LATE, SolverProcess
 from .access import Api, LostError, RefusedError
 from .assumed import Assumed, held_back, with_groups
 from .backoff import Backoff
@@ -89,13 +89,14 @@ Listener = Callable[[Cycle], Awaitable[None]]
 
 SOLVER_START_S = 10.0
 """How long the first plan waits for a solver process that is starting; it takes a second or two."""
+STARTING = "the solver process is starting"
 
 
 class Solving:
     """The planner of a running scheduler: each plan goes on from what the last one has left.
 
-    Only the first waits for a solver process that is starting. Where a later one had to be killed,
-    plans are greedy until the next is there.
+    Only the first waits for a solver process that is starting. Where a later one is late with an
+    answer or had to be killed, plans are greedy until it, or the next, is there.
     """
 
     def __init__(self) -> None:
@@ -109,7 +110,8 @@ class Solving:
             return solve(snapshot, config, process=process, memory=self._memory, is_named=False)
         greedy = replace(config, engine="greedy")
         made = solve(snapshot, greedy, memory=self._memory, is_named=False)
-        why = (process is not None and process.failure) or "the solver process is starting"
+        assert process is not None
+        why = process.failure or (LATE if process.is_late else STARTING)
         row = replace(made.solver, status="fallback", detail=why)
         return replace(made, config=config.digest, solver=row)
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from apportion.solver import process as processes
 from apportion.solver.linear import Linear, goal_of
-from apportion.solver.process import Reply, SolverProcess
+from apportion.solver.process import LATE, Reply, SolverProcess
 
 from .children import InProcess, pretend
 
@@ -22,21 +23,85 @@ def asked(limit_s: float | None) -> Reply:
 
 
 @pytest.mark.parametrize(
-    ("end", "limit_s"),
+    ("end", "limit_s", "want"),
     [
-        pytest.param("sys.exit(1)", 60.0, id="ends by itself"),
-        pytest.param("hang()", 1.5, id="has to be killed"),
+        pytest.param("sys.exit(1)", 60.0, "KILLED", id="ends by itself"),
+        pytest.param("hang()", 1.5, "LATE", id="does not answer"),
     ],
 )
-def test_best_solution_streamed_so_far_outlives_the_process(
-    end: str, limit_s: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_best_solution_streamed_so_far_is_kept_where_no_answer_comes(
+    end: str, limit_s: float, want: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretend(READY + STEP + end, tmp_path, monkeypatch)
 
     reply = asked(limit_s)
 
-    assert (reply.status, reply.values, reply.bound) == ("KILLED", (1, 2), None)
+    assert (reply.status, reply.values, reply.bound) == (want, (1, 2), None)
     assert reply.detail
+
+
+def test_late_answer_is_nobodys_and_the_process_takes_the_next_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = tmp_path / "mark"
+    late = f"import time\nwhile not os.path.exists({str(mark)!r}): time.sleep(0.01)\n"
+    first = STEP + late + STEP + 'say({"status": "OPTIMAL", "values": [1, 2], "bound": -5})\n'
+    then = 'hear(); say({"status": "OPTIMAL", "values": [5, 5], "bound": -15}); hang()'
+    pretend(READY + first + then, tmp_path, monkeypatch)
+
+    with SolverProcess() as process:
+        process.wait()
+        pid = process.pid
+        assert process.solve(MODEL, GOAL, (), None, {}, 0.001).status == "LATE"
+        assert process.is_late
+        assert process.solve(MODEL, GOAL, (), None, {}, 0.001) == Reply("LATE", detail=LATE)
+        assert not process.wait(0.0)
+        mark.touch()
+
+        assert process.solve(MODEL, GOAL, (), None, {}, 60.0) == Reply("OPTIMAL", (5, 5), 15)
+        assert process.pid == pid
+        assert not process.is_late
+
+
+@pytest.mark.parametrize("ask", ["wait", "solve"])
+def test_process_that_is_late_for_too_long_is_killed_and_followed_by_another(
+    ask: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "LATE_S", 0.0)
+    pretend(READY + "hang()", tmp_path, monkeypatch)
+
+    with SolverProcess() as process:
+        process.wait()
+        pid = process.pid
+        assert process.solve(MODEL, GOAL, (), None, {}, 0.001).status == "LATE"
+        if ask == "wait":
+            assert not process.wait(0.0)
+        else:
+            reply = process.solve(MODEL, GOAL, (), None, {}, 60.0)
+            assert (reply.status, reply.values) == ("KILLED", None)
+            assert reply.detail == process.failure
+
+        assert process.failure == "the solver process was killed past its limit"
+        assert process.pid is None
+        assert process.wait()
+        assert process.pid != pid
+
+
+def test_relaxation_that_takes_too_long_leaves_the_process_to_the_next_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = tmp_path / "mark"
+    late = f"import time\nhear()\nwhile not os.path.exists({str(mark)!r}): time.sleep(0.01)\n"
+    told = 'say({"status": "OPTIMAL", "value": 1.0, "values": [], "reduced": []})\n'
+    then = 'hear(); hear(); say({"status": "OPTIMAL", "values": [5, 5], "bound": -15}); hang()'
+    pretend('say({"status": "READY"})\n' + late + told + then, tmp_path, monkeypatch)
+
+    with SolverProcess() as process:
+        process.wait()
+        assert process.relax(MODEL, GOAL, 0.001) is None
+        mark.touch()
+
+        assert process.solve(MODEL, GOAL, (), None, {}, 60.0) == Reply("OPTIMAL", (5, 5), 15)
 
 
 def test_first_failure_is_told_with_the_next(

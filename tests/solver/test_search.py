@@ -143,7 +143,7 @@ def test_bound_is_at_most_what_the_stage_could_ever_be() -> None:
     assert found.bounds[0] == 9
 
 
-@pytest.mark.parametrize("status", ["INFEASIBLE", "INVALID", "KILLED"])
+@pytest.mark.parametrize("status", ["INFEASIBLE", "INVALID", "KILLED", "LATE"])
 def test_solver_that_gives_nothing_ends_the_search(status: str) -> None:
     board = cluster().board
     known = values(board, 1, 1)

@@ -137,10 +137,34 @@ def test_a_watch_that_breaks_off_is_lost(tmp_path: Path, run: Any) -> None:
     assert seen == [b'{"n": 1}']
 
 
-def test_a_configuration_that_is_missing_says_what_to_pass(tmp_path: Path, run: Any) -> None:
+@pytest.mark.parametrize(
+    ("passed", "environment", "want"),
+    [
+        ("nothing", "", "nothing: no such file"),
+        (None, "nothing", "KUBECONFIG: nothing: no such file"),
+        (None, "nothing:neither", "KUBECONFIG: nothing:neither: no such file"),
+        (None, "", "~/.kube/config: no such file"),
+    ],
+)
+def test_a_configuration_that_is_missing_says_what_to_pass_and_nothing_else(
+    passed: str | None,
+    environment: str,
+    want: str,
+    tmp_path: Path,
+    run: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", environment)
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+
     async def ask() -> None:
-        async with opened(str(tmp_path / "nothing")):
+        async with opened(passed):
             pass
 
-    with pytest.raises(InputError, match="pass --kubeconfig FILE"):
+    with pytest.raises(InputError, match="pass --kubeconfig FILE") as e:
         run(ask())
+    assert str(e.value).startswith(want)
+    assert not caplog.records, "a line of the library's would stand beside ours"
