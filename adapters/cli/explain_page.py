@@ -46,7 +46,7 @@ def _parts(found: Explanation) -> Iterable[Table | Text]:
     yield from _conflict(found)
     if found.order is not None:
         yield from _order(found.order)
-    if not found.conflict and (found.order is None or not found.order.rivals):
+    if not found.conflict:
         yield from _reasons(found)
     yield from _changes(found.changes)
     if found.left_out:
@@ -115,11 +115,14 @@ def _order(order: Order) -> Iterable[Table | Text]:
 
 
 def _reasons(found: Explanation) -> Iterable[Table | Text]:
-    if not found.reasons:
+    """Print what the plan says; that others come first is said by naming them."""
+    rivals = found.order is not None and found.order.rivals
+    told = [r for r in found.reasons if not (rivals and r.rule == "order")]
+    if not told:
         return
-    yield title("Why")
+    yield title("With them there" if rivals else "Why")
     table = grid(18, None)
-    for r in found.reasons:
+    for r in told:
         table.add_row("", Text(plain(r.rule), style="yellow"), Text(plain(r.message)))
     yield table
 

@@ -27,9 +27,10 @@ def sentences(found: Explanation) -> list[str]:
 def why_section(found: Explanation) -> Html:
     """Return an explanation as a section of a page."""
     parts = list(_tables(found))
-    if not found.conflict and not parts and found.reasons:
+    told = [r for r in found.reasons if not (parts and r.rule == "order")]
+    if not found.conflict and told:
         parts.append(
-            tag("ul", *(tag("li", tag("b", f"{r.rule}: "), name(r.message)) for r in found.reasons))
+            tag("ul", *(tag("li", tag("b", f"{r.rule}: "), name(r.message)) for r in told))
         )
     heading = f"Why {plain(found.group)} waits" if found.held_by else plain(found.group)
     return section("because", heading, VERDICTS[found.held_by], *parts)

@@ -66,6 +66,11 @@ WANT = [
     ("rack-too-small-for-the-gang", "g", RULES, {"gang", "topology", "capacity"},
      ["its 5 pods have to lie in one rack", "8 of 8 nvidia.com/gpu free"],
      ["let group default/g require block instead", "let group default/g start with 4 members"]),
+    ("port-that-a-sidecar-has", "second", ORDER, {"capacity"}, ["host-ports: other pods there"],
+     ["add 1 node like n0"]),
+    ("devices-that-a-node-has-lost", "new", ORDER, {"capacity"}, ["too little nvidia.com/gpu"], []),
+    ("many-of-a-full-queue", "w-0", ORDER, {"quota"}, ["queue full is at 1 of its limit of 1 cpu"],
+     ["set the limit of queue full to 2 cpu"]),
 ]  # fmt: skip
 
 

@@ -30,6 +30,14 @@ def test_rivals_are_told(cli: Any) -> None:
     assert "Would start it" not in result.out
 
 
+def test_what_is_lacking_is_told_beside_the_rivals(cli: Any) -> None:
+    result = cli("explain", "notes", "-f", "examples/small", "--no-changes")
+
+    assert "Stands before it" in result.out
+    assert "With them there\n  quota" in result.out
+    assert "queue lab is at " in result.out
+
+
 def test_a_group_that_starts_needs_no_explanation(cli: Any) -> None:
     result = cli("explain", "web-0", "-f", "examples/small")
 
