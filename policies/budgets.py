@@ -24,6 +24,11 @@ class Covering:
         self._by_pod: dict[PodKey, tuple[int, ...]] = {}
         self._by_labels: dict[tuple[str, bool, tuple[tuple[str, str], ...]], tuple[int, ...]] = {}
 
+    @property
+    def any(self) -> bool:
+        """Say whether there are budgets."""
+        return bool(self._budgets)
+
     def of(self, pod: Pod) -> tuple[int, ...]:
         if not self._budgets:
             return ()

@@ -156,9 +156,9 @@ class Field:
 
     def says_nothing(self, pod: Pod) -> bool:
         """Say whether no rule but room and filters has a say about the pod now."""
-        mask = self.scene.mask(pod)
+        none = np.zeros(len(self.room), dtype=np.bool_)  # nodes need not be looked at for that
         return all(
-            self._sifting[id(t)].within(pod, mask) is mask
+            self._sifting[id(t)].within(pod, none) is none
             if id(t) in self._sifting
             else t.allows(pod) is None
             for t in self._trackers

@@ -90,7 +90,7 @@ class Draft:
     @cached_property
     def gone(self) -> Gone:
         """What of the herd is evicted."""
-        return Gone(self.herd)
+        return Gone(self.scene, self.herd)
 
     @cached_property
     def _standings(self) -> Standings:

@@ -17,7 +17,7 @@ from ..policies.evictable import given_up
 from ..policies.items import Item, leaf_key, nominated_pods, resting_items
 from ..policies.ledger import Matrix
 from ..policies.members import Members, Standing
-from ..policies.ranks import ranks_of
+from ..policies.ranks import ItemId, ranks_of
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
 from .domain_hunt import hunt
@@ -52,6 +52,7 @@ class _Greedy:
         self.slices = scene.config.tiers.slices
         self.lines: dict[QueueName, Line] = {}
         self._blocked_groups: set[GroupKey] = set()
+        self._sizes: dict[ItemId, tuple[int, ...]] = {}
         self._below: dict[QueueName, list[QueueName]] = {}
         """The leaves below a queue."""
         self._in_at: dict[QueueName, tuple[Matrix, list[int]]] = {}
@@ -116,7 +117,9 @@ class _Greedy:
         )
 
     def _size(self, item: Item) -> tuple[int, ...]:
-        return tuple(self.draft.ask(item.pods))
+        if item.id not in self._sizes:
+            self._sizes[item.id] = tuple(self.draft.ask(item.pods).tolist())
+        return self._sizes[item.id]
 
     # Repair
 
@@ -260,8 +263,13 @@ class _Greedy:
         if not asked:
             return Fraction(0)
         e = self.table.entitlement[line.queue]
-        worst = max(asked, key=lambda r: own[r] / e[r])
-        return Fraction(own[worst] * e[worst].denominator, e[worst].numerator)
+        part, whole = 0, 1
+        for r in asked:
+            share = e[r]
+            over, under = own[r] * share.denominator, share.numerator
+            if over * whole > part * under:
+                part, whole = over, under
+        return Fraction(part, whole)
 
     def _in_beside(self, queue: QueueName, own: QueueName) -> list[int]:
         """Return what is in at the other leaves below the queue: use, up to entitlements."""

@@ -14,12 +14,13 @@ import numpy as np
 from ..models import GroupKey, Pod, PodKey
 from ..policies.api import Constraint
 from ..policies.budgets import covering_of
-from ..policies.cost import age_s, lost_work
+from ..policies.cost import lost_work
 from ..policies.eviction_cost import priority_weights
 from ..policies.ledger import Matrix
 from ..policies.outcome import Outcome
 from .draft import Draft
 from .footing import above_guarantees, may_stay, rights_to
+from .gone import Wave
 from .herd import Herd
 from .market import Cost, Market
 from .prey import Prey, Preys, prey_of
@@ -41,8 +42,6 @@ class Hunt:
         self._pods = pods
         self._preys = preys if preys is not None else prey_of(draft, group, pods)
         self._taken: dict[GroupKey, list[Pod]] = {}
-        self._wholes: dict[tuple[GroupKey, int], tuple[Pod, ...]] = {}
-        """What is left of a group, by how much is evicted so far."""
         self._placed: list[Pod] = []
         self._covering = covering_of(draft.scene)
         self._weights = priority_weights(draft.scene)
@@ -81,34 +80,40 @@ class Hunt:
 
     # Costs
 
-    def _cost(self, prey: Prey, pod: Pod) -> Cost:
-        """Return what counts of the pods that leave with this one, first things first."""
-        scene, wave = self._draft.scene, self._wave(prey, pod)
+    def _cost(self, prey: Prey, wave: Wave) -> Cost:
+        """Return what counts of pods that leave together, first things first."""
         breaks = len(self._taken.get(prey.group, ())) >= prey.single
+        number = len(wave.pods)
         return (
-            prey.inside * len(wave), self._weights[prey.priority] * len(wave), int(breaks),
-            sum(lost_work(scene, p) for p in wave), sum(age_s(scene, p) for p in wave),
+            prey.inside * number, self._weights[prey.priority] * number, int(breaks),
+            wave.lost, wave.age_s,
         )  # fmt: skip
 
-    def _wave(self, prey: Prey, pod: Pod) -> tuple[Pod, ...]:
-        """Return the pods that leave with this one: itself, or the whole group."""
-        gone, evicted = self._taken.get(prey.group, ()), self._draft.evicted
-        if len(gone) < prey.single:
-            members = self._draft.scene.roster[prey.group]
-            rest = [p for p in members.running if p is not pod and p.key not in evicted]
-            if members.is_whole(rest):
-                return (pod,) if self._bears((pod,)) else ()
-        if not prey.whole:
-            return ()
-        at = (prey.group, len(evicted))
-        if at not in self._wholes:
-            self._wholes[at] = tuple(p for p in prey.pods if p.key not in evicted)
-        wave = self._wholes[at]
-        return wave if self._bears(wave) else ()
+    def _wave(self, prey: Prey, pod: Pod) -> Wave | None:
+        """Return what leaves with this pod: itself, or the whole group; None: it may not."""
+        draft = self._draft
+        if len(self._taken.get(prey.group, ())) < prey.single and self._stays_whole(prey, pod):
+            wave = draft.gone.alone(pod)
+        elif prey.whole:
+            wave = draft.gone.rest(self._herd.at[prey.group], draft.evicted)
+        else:
+            return None
+        return wave if self._bears(wave.pods) else None
+
+    def _stays_whole(self, prey: Prey, pod: Pod) -> bool:
+        """Say whether the group is whole without this pod, and without those that leave so far."""
+        draft = self._draft
+        members = draft.scene.roster[prey.group]
+        if not members.role_need:
+            left = len(members.running) - int(draft.gone.of_runner[self._herd.at[prey.group]])
+            return left - 1 >= members.need
+        return members.is_whole(
+            [p for p in members.running if p is not pod and p.key not in draft.evicted]
+        )
 
     def _bears(self, pods: Sequence[Pod], more: Mapping[int, int] = MappingProxyType({})) -> bool:
         """Say whether the budgets bear these evictions, beside those so far and some more."""
-        if not any(map(self._covering.of, pods)):
+        if not self._covering.any or not any(map(self._covering.of, pods)):
             return True
         counts = self._covering.count(pods)
         lost = self._lost
@@ -139,9 +144,9 @@ class Hunt:
     def _sorted(self, known: Iterable[tuple[Prey, Pod]]) -> list[tuple[Cost, Prey, Pod]]:
         """Return what of it could still be evicted, cheapest first."""
         out = [
-            (self._cost(prey, p), prey, p)
+            (self._cost(prey, wave), prey, p)
             for prey, p in known
-            if p.key not in self._draft.evicted and self._wave(prey, p)
+            if p.key not in self._draft.evicted and (wave := self._wave(prey, p)) is not None
         ]
         out.sort(key=lambda t: (t[0], t[2].key))
         return out
@@ -172,7 +177,9 @@ class Hunt:
             if not helpful:
                 return False
             _, prey, pod = helpful[0]
-            self._take(prey, self._wave(prey, pod))
+            wave = self._wave(prey, pod)
+            assert wave is not None
+            self._take(prey, wave.pods)
         return True
 
     # Placing
@@ -209,22 +216,22 @@ class Hunt:
         need = [int(v) for v in row[asked]]
         free = [int(v) for v in draft.open_room_on(self._group, node)[asked]]
         total: Cost = NOTHING
-        leaving: set[PodKey] = set()
+        left: set[GroupKey] = set()
+        """Of which everybody leaves."""
         lost: Counter[int] = Counter()
         for cost, prey, p in self._open(node):
             if all(map(ge, free, need)):
                 break
-            if p.key in leaving:
+            if prey.group in left:
                 continue
             wave = self._wave(prey, p)
-            if not self._bears(wave, lost):
+            if wave is None or not self._bears(wave.pods, lost):
                 continue
-            lost += self._covering.count(wave)
-            leaving |= {q.key for q in wave}
-            for q in wave:
-                if self._herd.node_of.get(q.key) == node:
-                    back = draft.scene.row(q)[asked]
-                    free = [a + int(b) for a, b in zip(free, back, strict=True)]
+            if self._covering.any:
+                lost += self._covering.count(wave.pods)
+            if wave is not draft.gone.alone(p):
+                left.add(prey.group)
+            free = list(map(add, free, wave.freed[node][asked].tolist()))
             total = tuple(map(add, total, cost))
         # Room is no obstacle perhaps, but a port or a repelling pod is: clearing will tell.
         return total if all(map(ge, free, need)) else None
@@ -236,8 +243,8 @@ class Hunt:
         for _, prey, p in self._open(node):
             if self._fits_on(pod, node, row, asked):
                 break
-            if p.key not in draft.evicted and (wave := self._wave(prey, p)):
-                self._take(prey, wave)
+            if p.key not in draft.evicted and (wave := self._wave(prey, p)) is not None:
+                self._take(prey, wave.pods)
         if not self._fits_on(pod, node, row, asked):
             return False
         draft.put(pod, node)
