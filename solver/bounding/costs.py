@@ -33,7 +33,8 @@ def claimable(ground: Ground, tier: int) -> list[bool]:
     own: dict[QueueName, int] = {}
     across: set[tuple[QueueName, QueueName]] = set()
     for n in np.flatnonzero(ground.able).tolist():
-        t = ground.parts.starts.types[int(ground.parts.starts.type[n])]
+        number = int(ground.parts.starts.type[n])
+        t = ground.parts.starts.types[number]
         if t.last_tier < tier:
             continue
         g = t.sample.group
@@ -42,7 +43,7 @@ def claimable(ground: Ground, tier: int) -> list[bool]:
             for above in ground.claims.across.get((g.queue, measure), ()):
                 path = (*ground.parts.scene.tree.path(g.queue), ROOT)
                 branch = path[path.index(above) - 1]
-                if (branch, above) not in across and ground.could(n, g.queue, measure, above):
+                if (branch, above) not in across and ground.reach.could(number, measure, above):
                     across.add((branch, above))
     return [_claimed(ground.parts.scene.tree, k, own, across) for k in ground.kinds]
 

@@ -17,7 +17,8 @@ from .ground import Ground
 from .nodes import classes_of, idle_devices, room_without
 from .parts import Parts, Placing
 from .program import Index, Program, Real
-from .queues import tell_queues
+from .queues import staying_use, tell_queues
+from .reach import Reach, told_apart
 from .rights import tell_rights
 from .victims import Candidate, candidates, victims_of
 from .work import starts_of
@@ -39,6 +40,9 @@ def model_of(scene: Scene, levels: Levels, apart: bool = False) -> Ground:
     idle = idle_devices(scene, may_leave)
     beyond = beyond_of(table) if claims.spots and groups else {}
     victims = victims_of(scene, groups, beyond, claims, idle)
+    use = staying_use(scene)
+    reach = Reach(table, claims, starts, victims, use)
+    starts = told_apart(starts, reach)
     room = room_without(scene)
     freed = np.zeros_like(room)
     places = np.array(victims.places, dtype=np.int64).reshape(-1, 2)
@@ -55,7 +59,7 @@ def model_of(scene: Scene, levels: Levels, apart: bool = False) -> Ground:
     parts = Parts(scene, program, starts, victims, classes, unit, rows, held, evicted, lost)
     placing, taken = _tell_nodes(parts)
     tell_queues(parts)
-    ground = Ground(parts, placing, table, beyond, claims)
+    ground = Ground(parts, placing, table, beyond, claims, use, reach)
     tell_rights(ground, taken)
     return ground
 
@@ -102,6 +106,7 @@ def _tell_nodes(parts: Parts) -> tuple[Placing, dict[int, Index]]:
             program.put(most[c], placed, parts.rows[s, r])
             program.put(most[k], left, -parts.held[v, r])
     _tell_devices(parts, s, c, placed, v, k, left)
+    _tell_rightless(parts, s, c, placed)
     taken: dict[int, Index] = {}
     for r in parts.leads:
         freed = np.zeros(classes.size)
@@ -111,10 +116,29 @@ def _tell_nodes(parts: Parts) -> tuple[Placing, dict[int, Index]]:
         most = program.add_rows(classes.room[:, r] / parts.unit[r])
         program.put(most[c[mine]], placed[mine], parts.rows[s[mine], r])
         program.put(most, taken[r], -1.0)
+        # Who asks for more than is free on any node of the class takes the rest of it, each.
+        least = np.maximum(parts.rows[s, r] - classes.most[c, r] / parts.unit[r], 0.0)
+        alone = mine & (least > 0)
+        each = program.add_rows(np.zeros(classes.size))
+        program.put(each[c[alone]], placed[alone], least[alone])
+        program.put(each, taken[r], -1.0)
         most = program.add_rows(np.zeros(classes.size))
         program.put(most, taken[r], 1.0)
         program.put(most[k], left, -parts.held[v, r])
     return Placing(s, c, placed, v, k, left), taken
+
+
+def _tell_rightless(parts: Parts, s: Index, c: Index, placed: Index) -> None:
+    """Those without a right to anything are content with what is free."""
+    flags = np.array([x.is_rightless for x in parts.starts.shapes], dtype=np.bool_)
+    mine = flags[s] if len(s) else np.zeros(0, dtype=np.bool_)
+    if not mine.any():
+        return
+    for r in range(len(parts.unit)):
+        some = mine & (parts.rows[s, r] > 0)
+        if some.any():
+            most = parts.program.add_rows(parts.classes.room[:, r] / parts.unit[r])
+            parts.program.put(most[c[some]], placed[some], parts.rows[s[some], r])
 
 
 def _by_class(parts: Parts) -> tuple[Index, Index, Real]:

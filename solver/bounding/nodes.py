@@ -27,8 +27,10 @@ class Classes:
     of_node: Index
     room: Real
     """Class by resource, in the ledger's units."""
+    most: Real
+    """The most room that one node of the class has, likewise."""
     fits: NDArray[np.int64]
-    """Shape by class: how many could be there, were all evictable work gone."""
+    """Shape by class: how many could be there, were all gone that they could have a right to."""
     idle: Index
     """How many whole devices are idle on each node of the class; −1: not the same number."""
     whole: Real
@@ -114,8 +116,9 @@ def classes_of(
     fits = np.zeros((len(shapes), len(room)), dtype=np.int64)
     for s, shape in enumerate(shapes):
         fit = np.where(shape.mask, np.iinfo(np.int64).max, 0)
+        open_ = room if shape.is_rightless else wide
         for c in np.flatnonzero(shape.row):
-            fit = np.minimum(fit, wide[:, c] // shape.row[c])
+            fit = np.minimum(fit, open_[:, c] // shape.row[c])
         fits[s] = fit
     used = np.asarray(fits.any(axis=0), dtype=np.bool_)
     takes = np.packbits(fits > 0, axis=0).T
@@ -128,11 +131,12 @@ def classes_of(
     if not alike:
         numbers, size = _numbered(np.column_stack([takes, single]), used)
     out_fits = np.zeros((len(shapes), size), dtype=np.int64)
-    out_room = np.zeros((size, room.shape[1]))
+    out_room, most = np.zeros((size, room.shape[1])), np.zeros((size, room.shape[1]))
     whole = np.zeros(size)
     same = np.full(size, -1, dtype=np.int64)
     at, nodes = numbers[used], np.flatnonzero(used)
     np.add.at(out_room, at, room[nodes].astype(np.float64))
+    np.maximum.at(most, at, room[nodes].astype(np.float64))
     np.add.at(whole, at, idle[nodes])
     for s in range(len(shapes)):
         np.add.at(out_fits[s], at, fits[s, nodes])
@@ -143,7 +147,7 @@ def classes_of(
         sets = np.zeros(size)
         np.add.at(sets, at, idle[nodes] // k)
         by_size[k] = sets
-    return Classes(numbers, out_room, out_fits, same, whole, by_size)
+    return Classes(numbers, out_room, most, out_fits, same, whole, by_size)
 
 
 def _numbered(key: NDArray[np.uint8], used: NDArray[np.bool_]) -> tuple[Index, int]:

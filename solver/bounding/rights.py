@@ -71,7 +71,8 @@ class _Rights:
                 self.ground.put_starts(one, mine[self.ground.priority[mine] == p], r, -1.0)
             for measure in MEASURES:
                 for above in self.ground.claims.across.get((q, measure), ()):
-                    some = mine[[self.ground.could(n, q, measure, above) for n in mine]]
+                    types = self.ground.parts.starts.type[mine].tolist()
+                    some = mine[[self.ground.reach.could(t, measure, above) for t in types]]
                     if not len(some):
                         continue
                     total = float(self.ground.held_by_all[:, r].sum())

@@ -30,6 +30,8 @@ class Shape:
     """How many whole devices it asks for."""
     lead: int
     """The column by which it is told whose room it takes."""
+    is_rightless: bool = False
+    """Whether no room of victims is ever theirs: they stand in what is free."""
 
 
 @dataclass(frozen=True)

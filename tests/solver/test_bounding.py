@@ -17,6 +17,7 @@ from apportion.solver.bounding.duality import upper_bound
 from apportion.solver.bounding.ground import Ground
 from apportion.solver.bounding.leaving import Leaving
 from apportion.solver.bounding.program import Program, Real
+from apportion.solver.bounding.reach import Reach
 from apportion.solver.bounding.solving import Solver
 from apportion.solver.entry import plan
 from oracle import worlds
@@ -126,6 +127,11 @@ def cost_is_taken_for_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ceilings, "price_bounds", lambda scene, levels, work, costs: costs.items())
 
 
+def nobody_has_a_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all that waits stand in free room alone."""
+    monkeypatch.setattr(Reach, "is_rightless", lambda self, number: True)
+
+
 def nothing_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take a point's own value for the bound."""
     monkeypatch.setattr(Branching, "run", lambda self, reached, *_: reached)
@@ -137,7 +143,7 @@ def test_bounds_of_the_whole_program_are_right() -> None:
 
 MUTANTS = [
     nobody_leaves, part_of_the_work, some_victims_stay, nothing_is_whole,
-    cost_is_taken_for_its_bound,
+    cost_is_taken_for_its_bound, nobody_has_a_right,
 ]  # fmt: skip
 
 
@@ -157,6 +163,22 @@ def test_work_without_a_right_is_proven_to_stay_out() -> None:
             Members("old", "q", 1, on=["n1", "n2"], gpus=1),
             Members("large", "q", 1, waiting=1, gpus=8),
             Members("small", "q", 1, waiting=1, gpus=7),
+        ),
+        Config(engine="greedy", deterministic=True),
+    )  # fmt: skip
+
+    assert [h.group for h in made.held] == ["x/large"]
+    assert made.solver.gap == 0
+
+
+def test_work_without_a_right_stays_out_whoever_else_could_make_room() -> None:
+    """Others may evict, but what that frees is theirs: nothing for a pod of a whole node."""
+    made = plan(
+        snapshot(
+            node("n1", 8, 8), node("n2", 8, 8), queue("q", reclaimable=False), queue("r"),
+            Members("old", "q", 1, on=["n1", "n2"], gpus=1),
+            Members("top", "q", 1, waiting=1, gpus=1, priority=9),
+            Members("large", "r", 1, waiting=1, gpus=8),
         ),
         Config(engine="greedy", deterministic=True),
     )  # fmt: skip
