@@ -26,7 +26,8 @@ _MIG, _REPLICAS = "nvidia.com/mig.strategy", "nvidia.com/gpu.replicas"
 _VOLCANO, _HAMI = "volcano.sh/node-vgpu-register", NVIDIA.register
 _UNHEALTHY = "volcano.sh/gpu-unhealthy-ids"
 _CARD_MEMORY, _CARDS = "volcano.sh/gpu-memory", "volcano.sh/gpu-number"
-_ALLOCATED = ("volcano.sh/vgpu-ids-new", NVIDIA.allocated)
+VGPU_IDS = "volcano.sh/vgpu-ids-new"
+_ALLOCATED = (VGPU_IDS, NVIDIA.allocated)
 GROUP, GROUPS = "runai-gpu-group", "runai-gpu-group/"
 RESERVED_INDEX = "run.ai/reserve_for_gpu_index"
 DEVICE_INDEX = "apportion.dev/device-index"
@@ -64,8 +65,8 @@ class Cards:
             node = c.body.node_name
             if node and not c.finished:
                 for key in _ALLOCATED:
-                    held.setdefault(node, []).extend(_allocated(c.thing.annotations.get(key, "")))
-        _ = self.least_mib  # of cards, not of instances
+                    held.setdefault(node, []).extend(allocated(c.thing.annotations.get(key, "")))
+        _ = self.least_mib, self.most_mib  # of cards, not of instances
         there = {name: of.devices for name, of in self.by_node.items()}
         for name, devices in cut_cards(there, pods, held, self._ledger).items():
             ways = tuple(w for w in self.by_node[name].hands_out if w != "whole")
@@ -100,6 +101,15 @@ class Cards:
             if d.devices:
                 sizes = (out.get(d.resource, 0), *(x.memory_mib for x in d.devices))
                 out[d.resource] = min((s for s in sizes if s), default=0)
+        return out
+
+    @cached_property
+    def most_mib(self) -> Mapping[str, int]:
+        """The memory of the largest device by what they are counted as."""
+        out: dict[str, int] = {}
+        for d in self.by_node.values():
+            sizes = (out.get(d.resource, 0), *(x.memory_mib for x in d.devices))
+            out[d.resource] = max(sizes)
         return out
 
     def nodes(self, asked: bool) -> list[Node]:
@@ -206,7 +216,7 @@ class Cards:
         }
         by_uuid = {d.uuid: i for i, d in enumerate(there.devices) if d.uuid}
         for key in (*_ALLOCATED, *(v.allocated for v in self.vendors)):
-            for u in _allocated(thing.annotations.get(key, "")):
+            for u in allocated(thing.annotations.get(key, "")):
                 at = by_uuid.get(u, by_uuid.get(u.partition("[")[0]))
                 found |= set() if at is None else {at}
         if len(found) == wanted and all(i < len(there.devices) for i in found):
@@ -273,8 +283,8 @@ def _indexes(notes: Mapping[str, str]) -> tuple[int, ...]:
     return ()
 
 
-def _allocated(text: str) -> Iterator[str]:
-    """Yield ids: containers by ``;``, devices by ``:``, fields by ``,``."""
+def allocated(text: str) -> Iterator[str]:
+    """Yield the ids of devices: containers by ``;``, devices by ``:``, fields by ``,``."""
     for device in text.replace(";", ":").split(":"):
         uuid = device.split(",")[0].strip()
         if uuid:

@@ -5,7 +5,7 @@ A share is charged as the largest of its memory, core and fraction part, in thou
 memory, its part of the smallest such device in the cluster.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from msgspec.structs import replace
@@ -13,9 +13,12 @@ from msgspec.structs import replace
 from ...models import Amounts, DeviceShare, PodSpec
 from ...models.devices import GPU, WHOLE_PPM
 from ..paths import below
-from .cards import Cards
+from .body_pod import PodSpecBody
+from .cards import VGPU_IDS, Cards, allocated
+from .container_shares import ask_of_several, joined
 from .faults import Faults, Ledger
 from .meta import Thing
+from .resources import steps_of
 from .vendors import NVIDIA, OTHERS, Vendor, vendor_of
 
 FRACTION, MEMORY, NUMBER = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"
@@ -27,12 +30,8 @@ ANNOTATIONS = frozenset(
 VOLCANO = "volcano.sh/vgpu-"
 GPUSHARE = ("volcano.sh/gpu-memory", "volcano.sh/gpu-number")
 HAMI = (NVIDIA.memory, NVIDIA.percent, NVIDIA.cores)
-_RESOURCES = frozenset(
-    (
-        *HAMI, *GPUSHARE,
-        *(VOLCANO + x for x in ("number", "memory", "memory-percentage", "cores")),
-    )
-)  # fmt: skip
+_VGPU = frozenset(VOLCANO + x for x in ("number", "memory", "memory-percentage", "cores"))
+_RESOURCES = frozenset((*HAMI, *GPUSHARE, *_VGPU))
 _MOST_DEVICES = 64
 _LARGEST_MIB = 1 << 30
 
@@ -50,20 +49,48 @@ def with_share(spec: PodSpec, thing: Thing, cards: Cards, faults: Faults) -> Pod
     notes, asks = thing.annotations, spec.requests
     if (FRACTION in notes or MEMORY in notes) and GPU not in asks:
         share = _reservation(notes, faults)
-    elif _RESOURCES.isdisjoint(asks):
+        return spec if share is None else _with(spec, [[(asks, share)]], share, cards)
+    vendor = NVIDIA
+    if _RESOURCES.isdisjoint(asks):
         other = next((v for v in cards.vendors if v.resource in asks), None)
         if other is None:
             return spec
-        share = _hami(asks, notes, other)
-    elif any(r.startswith(VOLCANO) for r in asks):
-        share = _volcano(asks, notes)
-    elif any(r in asks for r in GPUSHARE):
+        vendor = other
+    by_volcano = any(r.startswith(VOLCANO) for r in asks)
+    if not by_volcano and any(r in asks for r in GPUSHARE):
         share = _gpushare(asks)
-    else:
-        share = _hami(asks, notes, NVIDIA)
-    if share is None:
-        return spec
-    return replace(spec, share=share, requests=_charged(asks, share, cards))
+        return _with(spec, [[(asks, share)]], share, cards)
+    words = _VGPU if by_volcano else vendor.resources
+
+    def share_of(asked: Amounts) -> DeviceShare:
+        return _volcano(asked, notes) if by_volcano else _hami(asked, notes, vendor)
+
+    steps = [
+        shares
+        for step in steps_of(thing.body.spec or PodSpecBody())
+        if (shares := [(a, share_of(a)) for a in step if not words.isdisjoint(a)])
+    ]
+    if not ask_of_several(steps):
+        share = share_of(asks)
+        return _with(spec, [[(asks, share)]], share, cards)
+    least, most = (of.get(vendor.resource, 0) for of in (cards.least_mib, cards.most_mib))
+    share = joined([[s for _, s in step] for step in steps], least, most, held_of(thing))
+    return _with(spec, steps, share, cards)
+
+
+_Steps = Sequence[Sequence[tuple[Amounts, DeviceShare]]]
+"""What containers that run at once ask for, step by step."""
+
+
+def _with(spec: PodSpec, steps: _Steps, share: DeviceShare, cards: Cards) -> PodSpec:
+    return replace(spec, share=share, requests=_charged(spec.requests, steps, share, cards))
+
+
+def held_of(thing: Thing) -> int:
+    """Return how many devices the plug-ins have noted for the pod; 0: they have noted none."""
+    notes = thing.annotations
+    keys = (k for k in (VGPU_IDS, *(v.allocated for v in (NVIDIA, *OTHERS))) if k in notes)
+    return max((len(set(allocated(notes[k]))) for k in keys), default=0)
 
 
 def warn_of_notes(spec: PodSpec, thing: Thing, ledger: Ledger) -> None:
@@ -82,18 +109,23 @@ def warn_of_notes(spec: PodSpec, thing: Thing, ledger: Ledger) -> None:
             )  # fmt: skip
 
 
-def _charged(asks: Amounts, share: DeviceShare, cards: Cards) -> Amounts:
-    least_mib = cards.least_mib.get(share.resource, 0)
-    part = share.memory_mib * 1000 // least_mib if least_mib else 1000 * bool(share.memory_mib)
-    each = min(1000, max(1, part, share.memory_ppm // 1000, share.cores_percent * 10))
+def _charged(asks: Amounts, steps: _Steps, share: DeviceShare, cards: Cards) -> Amounts:
     out = {r: v for r, v in asks.items() if not r.endswith("-percentage")}
     out.pop("nvidia.com/priority", None)
     if share.by == "hami":
         vendor = vendor_of(share.resource)
         for r in (vendor.memory, vendor.cores):
             if r in out:
-                out[r] *= share.devices
-    return Amounts({**out, share.resource: each * share.devices})
+                out[r] = max(sum(a[r] * s.devices for a, s in step) for step in steps)
+    charge = max(sum(_charge(s, cards) for _, s in step) for step in steps)
+    return Amounts({**out, share.resource: charge})
+
+
+def _charge(share: DeviceShare, cards: Cards) -> int:
+    least_mib = cards.least_mib.get(share.resource, 0)
+    part = share.memory_mib * 1000 // least_mib if least_mib else 1000 * bool(share.memory_mib)
+    each = min(1000, max(1, part, share.memory_ppm // 1000, share.cores_percent * 10))
+    return each * share.devices
 
 
 def _reservation(notes: Mapping[str, str], faults: Faults) -> DeviceShare | None:

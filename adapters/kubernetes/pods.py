@@ -10,7 +10,7 @@ from .aligned import cells_of, marks_of, with_cells
 from .body_pod import PodBody, PodSpecBody, PodStatusBody
 from .cards import names_devices
 from .device_claims import Held
-from .device_shares import says_something, warn_of_notes, with_share
+from .device_shares import held_of, says_something, warn_of_notes, with_share
 from .faults import Faults
 from .meta import Thing, moment
 from .npus import NPU, npus_of
@@ -217,6 +217,7 @@ class Shapes:
                 spec.topology_spread_constraints,
                 spec.host_network,
                 says_something(thing),
+                held_of(thing),
                 own,
             )
         )

@@ -42,37 +42,64 @@ class Defaults:
 def requests_of(pod: PodBody, defaults: Defaults | None, faults: Faults) -> Amounts:
     """Return what the scheduler counts for the pod, without its pod slot."""
     spec = pod.spec or PodSpecBody()
+    wanted = [
+        [
+            (c, _container(c.resources, f"{path}[{i}].resources", defaults, faults))
+            for i, c in enumerate(containers or ())
+        ]
+        for containers, path in (
+            (spec.containers, "spec.containers"),
+            (spec.init_containers, "spec.initContainers"),
+        )
+    ]
     given = _given(pod)
-    infeasible = _resize_is_infeasible(pod)
-
-    def of(containers: list[ContainerBody] | None, path: str) -> list[tuple[bool, dict[str, int]]]:
-        out = []
-        for i, c in enumerate(containers or ()):
-            asked = _container(c.resources, f"{path}[{i}].resources", defaults, faults)
-            status = given.get(c.name or "")
-            if status is not None:
-                asked = _resized({} if infeasible else asked, status, faults)
-            out.append((c.restart_policy == "Always", asked))
-        return out
-
-    total, peak = dict[str, int](), dict[str, int]()
-    for _, asked in of(spec.containers, "spec.containers"):
-        _add(total, asked)
-    sidecars: dict[str, int] = {}
-    for stays, asked in of(spec.init_containers, "spec.initContainers"):
-        if stays:
-            _add(total, asked)
-            _add(sidecars, asked)
-        step = dict(sidecars)
-        if not stays:
-            _add(step, asked)
-        _raise(peak, step)
-    _raise(total, peak)
+    # A resize is one step for all containers: the largest of the sums, not the sum of the largest.
+    total = dict[str, int]()
+    if not given or not _resize_is_infeasible(pod):
+        _raise(total, _sum(*wanted))
+    for of in (_allocated, _actual) if given else ():
+        _raise(total, _sum(*([(c, of(given, c, a, faults)) for c, a in cs] for cs in wanted)))
     if spec.resources is not None:
         total.update(_pod_level(spec.resources, total, faults))
     _add(total, amounts(spec.overhead, "spec.overhead", faults))
     total.pop("pods", None)
     return Amounts(total)
+
+
+def steps_of(spec: PodSpecBody) -> list[list[Amounts]]:
+    """Return the requests of containers that run at once, step by step.
+
+    First each init container with the sidecars started before it, then all others.
+    """
+    out: list[list[Amounts]] = []
+    sidecars: list[Amounts] = []
+    for c in spec.init_containers or ():
+        asked = Amounts(_container(c.resources, "", None, Faults()))
+        if c.restart_policy == "Always":
+            sidecars.append(asked)
+        else:
+            out.append([*sidecars, asked])
+    rest = [Amounts(_container(c.resources, "", None, Faults())) for c in spec.containers or ()]
+    return [*out, [*sidecars, *rest]]
+
+
+_Asking = list[tuple[ContainerBody, dict[str, int]]]
+
+
+def _sum(containers: _Asking, before: _Asking) -> dict[str, int]:
+    """Return what containers, and the init containers before them, need in all."""
+    total, peak, sidecars = dict[str, int](), dict[str, int](), dict[str, int]()
+    for _, asked in containers:
+        _add(total, asked)
+    for c, asked in before:
+        step = dict(sidecars)
+        _add(step, asked)
+        _raise(peak, step)
+        if c.restart_policy == "Always":
+            _add(total, asked)
+            _add(sidecars, asked)
+    _raise(total, peak)
+    return total
 
 
 def _container(
@@ -111,13 +138,29 @@ def _given(pod: PodBody) -> dict[str, ContainerStatusBody]:
     return {s.name or "": s for s in both if s.resources is not None}
 
 
-def _resized(asked: dict[str, int], status: ContainerStatusBody, faults: Faults) -> dict[str, int]:
-    out = dict(asked)
-    path = "status.containerStatuses"
-    if status.resources is not None:
-        _raise(out, amounts(status.resources.requests, f"{path}.resources.requests", faults))
-    _raise(out, amounts(status.allocated_resources, f"{path}.allocatedResources", faults))
-    return out
+_Given = Mapping[str, ContainerStatusBody]
+
+
+def _allocated(
+    given: _Given, c: ContainerBody, asked: dict[str, int], faults: Faults
+) -> dict[str, int]:
+    """Return what the kubelet has promised; where it says nothing of that, what it has done."""
+    status = given.get(c.name or "")
+    if status is None or status.allocated_resources is None:
+        return _actual(given, c, asked, faults)
+    return amounts(
+        status.allocated_resources, "status.containerStatuses.allocatedResources", faults
+    )
+
+
+def _actual(
+    given: _Given, c: ContainerBody, asked: dict[str, int], faults: Faults
+) -> dict[str, int]:
+    status = given.get(c.name or "")
+    if status is None or status.resources is None:
+        return asked
+    path = "status.containerStatuses.resources.requests"
+    return amounts(status.resources.requests, path, faults)
 
 
 def _resize_is_infeasible(pod: PodBody) -> bool:

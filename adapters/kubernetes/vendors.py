@@ -35,6 +35,11 @@ class Vendor:
     not_uuids: tuple[str, ...] = ()
 
     @property
+    def resources(self) -> frozenset[str]:
+        """Resources of a container that say something of a share."""
+        return frozenset(r for r in (self.resource, self.memory, self.cores, self.percent) if r)
+
+    @property
     def annotations(self) -> tuple[str, ...]:
         """Annotations of a pod that say something of a share."""
         keys = (self.models, self.not_models, *self.uuids, *self.not_uuids)

@@ -6,7 +6,7 @@ import pytest
 
 from apportion.models import Device, DeviceShare, Pod, Snapshot
 from apportion.models.devices import GPU
-from kubernetes_objects import node, pod, snapshot
+from kubernetes_objects import container, node, pod, snapshot
 
 VGPU = "volcano.sh/vgpu-"
 REGISTER = "hami.io/node-nvidia-register"
@@ -173,6 +173,54 @@ def test_allocated_uuids_say_which_devices_are_held() -> None:
     )
 
     assert one(world).devices == (1,)
+
+
+HAMI, MEM, PART = GPU, "nvidia.com/gpumem", "nvidia.com/gpumem-percentage"
+
+
+@pytest.mark.parametrize(
+    ("main", "init", "want", "charge"),
+    [
+        # Stacked: the sum, on the devices of the widest.
+        ([{HAMI: 1, MEM: 4096}, {HAMI: 1, MEM: 2048}], [], (1, 6144, 0, 0), 375),
+        ([{HAMI: 2, MEM: 4096}, {HAMI: 1, MEM: 4096}], [], (2, 8192, 0, 0), 750),
+        # No device bears the sum: side by side, the largest on each.
+        ([{HAMI: 1, MEM: 16384}, {HAMI: 1, MEM: 1024}], [], (2, 16384, 0, 0), 1062),
+        ([{HAMI: 1, MEM: 1024, "nvidia.com/gpucores": 60}] * 2, [], (2, 1024, 0, 60), 1200),
+        # Without a memory it is a whole device, whatever the other asks for.
+        ([{HAMI: 1, MEM: 1024}, {HAMI: 1}], [], (2, 1024, 1_000_000, 0), 1062),
+        # MiB beside a percentage count as a part of the smallest device.
+        ([{HAMI: 1, PART: 50}, {HAMI: 1, MEM: 4096}], [], (1, 0, 750_000, 0), 750),
+        # Init containers run one after another.
+        ([{HAMI: 1, MEM: 1024}], [{HAMI: 1, MEM: 9216}] * 3, (1, 9216, 0, 0), 562),
+        ([{"cpu": 1}, {VGPU + "number": 1, VGPU + "memory": 4096}] * 2, [], (1, 8192, 0, 0), 500),
+    ],
+)  # fmt: skip
+def test_shares_of_several_containers_are_one(
+    main: list[dict[str, int]], init: list[dict[str, int]], want: tuple[int, ...], charge: int
+) -> None:
+    made = pod("p", containers=[container(a) for a in main])
+    made["spec"]["initContainers"] = [container(a) for a in init]
+    share = one(snapshot(card(), made)).spec.share
+
+    assert share is not None
+    found = (share.devices, share.memory_mib, share.memory_ppm, share.cores_percent)
+    assert found == want
+    assert one(snapshot(card(), made)).spec.requests[GPU] == charge
+
+
+@pytest.mark.parametrize(("held", "want"), [("GPU-a;GPU-b;", (0, 1)), ("GPU-b;GPU-b;", (1,))])
+def test_how_containers_lie_is_told_by_what_they_hold(held: str, want: tuple[int, ...]) -> None:
+    written = "GPU-a,10,16384,100,NVIDIA-T4,0,true:GPU-b,10,16384,100,NVIDIA-T4,0,true:"
+    ids = "".join(f"{u},NVIDIA,1024,0:;" for u in held.split(";") if u)
+    made = pod(
+        "p", containers=[container({HAMI: 1, MEM: 1024})] * 2, nodeName="n",
+        annotations={"hami.io/vgpu-devices-allocated": ids},
+    )  # fmt: skip
+    world = snapshot(card(gpus=20, annotations={REGISTER: written}), made)
+
+    assert one(world).devices == want
+    assert world.warnings == ()
 
 
 def test_a_reservation_pod_stands_for_what_its_group_shares() -> None:

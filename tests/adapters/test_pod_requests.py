@@ -121,6 +121,18 @@ def test_an_infeasible_resize_counts_with_what_the_pod_has() -> None:
     assert resizing([pending]) == {"cpu": 3000, "memory": 2 * GI}
 
 
+def test_a_resize_of_two_containers_is_one_step() -> None:
+    def container_status(name: str, cpu: str) -> dict[str, Any]:
+        given = {"cpu": cpu}
+        return {"name": name, "resources": {"requests": given}, "allocatedResources": given}
+
+    status = {"containerStatuses": [container_status("grows", "1"), container_status("gives", "3")]}
+    both = [container({"cpu": "3"}, name="grows"), container({"cpu": "1"}, name="gives")]
+    world = snapshot(pod("p", containers=both, nodeName="n", status=status))
+
+    assert pod_in(world, "p").spec.requests["cpu"] == 4000
+
+
 def limit_range(**item: Any) -> dict[str, Any]:
     return obj("v1", "LimitRange", "lr", spec={"limits": [{"type": "Container", **item}]})
 

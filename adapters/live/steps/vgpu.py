@@ -133,13 +133,18 @@ def _ask(container: ContainerBody, words: _Words, memory_alone: bool = False) ->
 
 def _check(asks: Sequence[_Ask], devices: Sequence[Device]) -> None:
     number = sum(a.number for a in asks)
-    if number != len(devices):
+    if len(devices) not in (number, max((a.number for a in asks), default=0)):
         said = f"its containers ask for {number} devices, and the plan has {len(devices)}"
         raise NotReadyError(f"{said}; ask for each by number in every container that needs it")
 
 
-def _dealt(asks: Iterable[_Ask], devices: Sequence[Device]) -> list[Sequence[Device]]:
-    """Deal the devices out, container by container."""
+def _dealt(asks: Sequence[_Ask], devices: Sequence[Device]) -> list[Sequence[Device]]:
+    """Deal the devices out, container by container; where they are too few, to all from the first.
+
+    Which of it, the plan has decided by how many devices it gives.
+    """
+    if len(devices) < sum(a.number for a in asks):
+        return [devices[: a.number] for a in asks]
     out: list[Sequence[Device]] = []
     at = 0
     for a in asks:

@@ -112,18 +112,19 @@ def test_hami_is_told_in_its_own_words_and_the_door_reads_them() -> None:
     assert bench.pod("p").devices == (index,)
 
 
-def test_hami_has_an_entry_for_every_container_init_containers_first() -> None:
+@pytest.mark.parametrize(("mib", "other"), [(2000, "GPU-a"), (9000, "GPU-b")])
+def test_hami_has_an_entry_for_every_container_init_containers_first(mib: int, other: str) -> None:
     quick = container({"cpu": 1}, name="quick")
     bench = Bench.of(
         hami_node(),
-        asking("p", {}, hami(2000), {GPU: 1, "nvidia.com/gpumem-percentage": 50},
+        asking("p", {}, hami(mib), {GPU: 1, "nvidia.com/gpumem-percentage": 50},
                initContainers=[quick]),
     )  # fmt: skip
 
     prepared(step(bench), bench)
 
     told = bench.notes("p")["hami.io/vgpu-devices-to-allocate"]
-    assert told == ";;GPU-a,NVIDIA,2000,0:;GPU-b,NVIDIA,8000,0:;"
+    assert told == f";;GPU-a,NVIDIA,{mib},0:;{other},NVIDIA,8000,0:;"
 
 
 def test_hami_is_told_of_other_vendors_devices_in_their_words() -> None:
