@@ -10,6 +10,7 @@ from typing import Any
 
 from ..models import Config
 from ..policies.board import Board
+from ..policies.fairness import Work
 from .leap import HOW_LONG, WHEN, far_work, is_better, leap_floors, leap_goal
 from .linear import Linear, goal_of, linear_of
 from .process import NO_ANSWER, Floor, Reply, SolverProcess
@@ -17,6 +18,10 @@ from .stages import Stage
 
 MERGE_RANGE = 1 << 48
 """Stages are merged while the product of their ranges stays below this."""
+SYMMETRIC = 10_000
+"""Up to so many variables equal nodes are looked for: that takes 0.1 s there, and more beyond."""
+FOR_WORK, FOR_OTHERS = 0.8, 0.6
+"""Part of the time left for one solve: of work that nobody is evicted for, and of all else."""
 
 
 @dataclass
@@ -105,7 +110,7 @@ class _Search:
             self._complete(hint)
         while at < len(self._stages):
             self._leap(at)
-            chunk = self._chunk(at)
+            chunk = self._chunk(at, proven)
             if self._best is not None and self._is_settled(chunk):
                 bounds[at : at + len(chunk)] = [s.high for s in chunk]
             else:
@@ -165,14 +170,29 @@ class _Search:
         assert self._best is not None
         return all(s.terms.value(self._best) == s.high for s in chunk)
 
-    def _chunk(self, at: int) -> list[Stage]:
+    def _chunk(self, at: int, proven: bool) -> list[Stage]:
+        """Return what is solved in one go.
+
+        Work that nobody is evicted for goes alone, level by level, while all before it is proven:
+        what is merged has to be proven as a whole, with much larger numbers.
+        """
         chunk, reach = [self._stages[at]], self._stages[at].range + 1
+        if proven and self._is_plain_work(at):
+            return chunk
         for s in self._stages[at + 1 :]:
             reach *= s.range + 1
             if reach > MERGE_RANGE:
                 break
             chunk.append(s)
         return chunk
+
+    def _is_symmetric(self, chunk: Sequence[Stage]) -> bool:
+        """Say whether packing is all that the chunk is about, on a model small enough."""
+        small = len(self._model.lower) <= SYMMETRIC
+        return small and not self._contested and all(isinstance(s.goal, Work) for s in chunk)
+
+    def _is_plain_work(self, at: int) -> bool:
+        return not self._contested and isinstance(self._stages[at].goal, Work)
 
     def _ask(self, chunk: Sequence[Stage], at: int) -> Reply | None:
         """Solve a chunk; None where no time is left or the solver cannot be used further."""
@@ -181,7 +201,8 @@ class _Search:
             self._detail = self._detail or "out of time"
             return None
         last = at + len(chunk) >= len(self._stages)
-        limit = None if left is None else max(0.002, left if last else left * 0.6)
+        share = 1.0 if last else FOR_WORK if self._is_plain_work(at) else FOR_OTHERS
+        limit = None if left is None else max(0.002, left * share)
         weights = _weights(chunk)
         goal = goal_of(
             (w * c, v)
@@ -190,7 +211,7 @@ class _Search:
         )
         reply = self._process.solve(
             self._model, goal, self._floors, self._best,
-            parameters_of(self._config, self._contested), limit,
+            parameters_of(self._config, self._contested, self._is_symmetric(chunk)), limit,
         )  # fmt: skip
         if reply.values is not None:
             self._best = reply.values
@@ -228,15 +249,19 @@ def _weights(chunk: Sequence[Stage]) -> list[int]:
     return weights
 
 
-def parameters_of(config: Config, contested: bool = False) -> dict[str, Any]:
-    """Return the solver's parameters: few workers, no symmetry search, no unsafe presolve step.
+def parameters_of(
+    config: Config, contested: bool = False, symmetric: bool = False
+) -> dict[str, Any]:
+    """Return the solver's parameters: few workers, little symmetry search, no unsafe presolve step.
 
-    ``contested``: somebody could be evicted for somebody.
+    ``contested``: somebody could be evicted for somebody. ``symmetric``: equal nodes are worth
+    being looked for.
     """
     out: dict[str, Any] = {
         "num_workers": 1 if config.deterministic else config.workers,
         "random_seed": config.seed,
-        "symmetry_level": 0,
+        # Finding equal nodes takes longer than it saves, but where packing them is all there is.
+        "symmetry_level": 2 if symmetric else 0,
         # 9.15 can prove what is not so while it looks for included rows (a public report).
         "presolve_inclusion_work_limit": 0,
         "catch_sigint_signal": False,

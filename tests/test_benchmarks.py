@@ -11,7 +11,7 @@ from benchmarks.first_fit import first_fit
 from benchmarks.kubectl import write
 from benchmarks.large import Large, large
 from benchmarks.page import page, slope
-from benchmarks.priority_matters import Judge, Small, formulation, places_of, small
+from benchmarks.priority_instances import Judge, Small, formulation, places_of, small
 from benchmarks.run import lines, slopes
 from benchmarks.subjects import SUBJECTS, Row
 
@@ -105,7 +105,7 @@ def test_plans_are_compared_by_the_work_that_they_start() -> None:
     first = {k: NodeName(n) for k, n in first_fit(snapshot).items()}
     fewer = dict(list(first.items())[1:])
 
-    assert judge.work({}) == (0, 0, 0)
+    assert not any(judge.work({}))
     assert judge.work(first) > judge.work(fewer) > judge.work({})
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from apportion.models import Config, PodKey
 from apportion.policies.board import Board
+from apportion.policies.fairness import Work
 from apportion.solver import search as searching
 from apportion.solver.decode import Decision
 from apportion.solver.entry import kept_for_the_end
@@ -245,3 +246,34 @@ def test_what_follows_the_search_has_time_by_what_greedy_took(
 
     assert kept_for_the_end(clock, greedy) == pytest.approx(want_s, abs=5)
     assert kept_for_the_end(Clock(None), greedy) == 0
+
+
+def test_each_level_of_work_is_solved_alone_where_nobody_is_evicted_for_it() -> None:
+    model, process = cluster(), InProcess()
+    stages = model.stages()
+    work = [s for s in stages if isinstance(s.goal, Work)]
+
+    found = searched(model, process)
+
+    goals = [asked.goal for asked in process.asked]
+    assert len(work) > 1
+    assert goals[: len(work)] == [s.terms for s in work]
+    assert len(goals) == len(work) + 1, "all that comes after it in one go"
+    assert found.proven
+
+
+def test_work_after_a_level_that_is_not_proven_is_solved_in_one_go() -> None:
+    model = cluster()
+    work = [s for s in model.stages() if isinstance(s.goal, Work)]
+    first = Reply("FEASIBLE", tuple(model.values()), work[0].high)
+    process = Scripted(first, Reply("FEASIBLE", tuple(model.values()), 0))
+
+    searched(model, process, work)
+
+    assert [len(asked.goal.vars) for asked in process.asked] == [1, len(work) - 1]
+
+
+def test_equal_nodes_are_looked_for_where_packing_is_all_there_is() -> None:
+    assert parameters_of(Config(), symmetric=True)["symmetry_level"] == 2
+    assert parameters_of(Config())["symmetry_level"] == 0
+    assert parameters_of(Config(), contested=True)["symmetry_level"] == 0
