@@ -3,10 +3,10 @@
 Item 8 of the order list (docs/design/order.md, section 5).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
-from ..models import Pod, PodKey
+from ..models import NodeName, Pod, PodKey
 from ..models.advance import advance
 from .evictable import given_up, given_up_pods
 from .exchange import exchange
@@ -76,11 +76,10 @@ def _returns(outcome: Outcome, patience: Patience) -> Iterator[Objection]:
             if not standing_of(after).could_run[key] or exchange(nothing, key, ()) is not None:
                 continue
             lost = {p.key for p in outcome.losses[key]}
-            pool: list[Giver] = []
-            for r in runners(nothing):
-                taker = r.group in outcome.started and bool(had.may(r.group, key))
-                if taker or _instead(outcome, lost, r):
-                    pool.append(r)
+            every = runners(nothing)
+            takers = {g for g in outcome.started if had.may(g, key)}
+            instead = set(map(id, stand_ins(outcome, lost, every)))
+            pool = [r for r in every if r.group in takers or id(r) in instead]
             found = smallest(nothing, key, pool, patience) if pool else None
             if found is None:
                 continue
@@ -92,11 +91,23 @@ def _returns(outcome: Outcome, patience: Patience) -> Iterator[Objection]:
         scene.cut_short |= after.cut_short
 
 
-def _instead(outcome: Outcome, lost: set[PodKey], giver: Giver) -> bool:
-    """Say whether the giver, running before the plan too, could have been evicted instead."""
-    if any(p.key in outcome.places for p in giver.pods):
-        return False
-    return is_legal(_in_its_place(outcome, lost, (giver,)))
+def stand_ins(outcome: Outcome, lost: set[PodKey], pool: Iterable[Giver]) -> Iterator[Giver]:
+    """Yield running work that could have been evicted instead of these, and ran before as well."""
+    crowded = _crowded(outcome, lost)
+    for giver in pool:
+        # Most are on other nodes: the rules need not be asked about them.
+        elsewhere = not crowded <= {p.node for p in giver.pods}
+        if elsewhere or any(p.key in outcome.places for p in giver.pods):
+            continue
+        if is_legal(_in_its_place(outcome, lost, (giver,))):
+            yield giver
+
+
+def _crowded(outcome: Outcome, lost: set[PodKey]) -> set[NodeName]:
+    """Return the nodes where something starts for which there is no room if these stay."""
+    stays = Outcome(outcome.scene, outcome.places, outcome.evicted - lost, bound=())
+    over = (stays.room[stays.new_nodes] < 0) & (stays.new_rows != 0)
+    return {stays.scene.nodes[i].name for i in stays.new_nodes[over.any(axis=1)].tolist()}
 
 
 def _in_its_place(outcome: Outcome, lost: set[PodKey], gives_way: Sequence[Giver]) -> Outcome:
