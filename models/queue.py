@@ -11,7 +11,8 @@ from .value import Value
 UNLIMITED = 1 << 62
 """An amount without limit; larger than any sum that Kubernetes can express."""
 
-ROOT = QueueName("root")
+ROOT = QueueName("/")
+"""Stands for the root of the tree; no object can have that name."""
 
 
 class QueueState(StrEnum):

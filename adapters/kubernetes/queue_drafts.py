@@ -6,7 +6,6 @@ from fractions import Fraction
 
 from ...models import UNLIMITED, QueueState
 from ...models.quantity import parse_signed
-from ...models.queue import ROOT
 from ..paths import below
 from .body_queue import (
     KaiQueue,
@@ -29,8 +28,9 @@ _HIERARCHY = "volcano.sh/hierarchy"
 _NOT_USED = "is not used yet"
 _KAI_PRIORITY = 100
 _GPU = "nvidia.com/gpu"
+VOLCANO_ROOT = "root"
 _KOORDINATOR = "quota.scheduling.koordinator.sh/"
-_KOORDINATOR_ROOTS = ("", ROOT, "koordinator-root-quota")
+_KOORDINATOR_ROOTS = ("", VOLCANO_ROOT, "koordinator-root-quota")
 
 
 @dataclass(slots=True)
@@ -39,6 +39,8 @@ class QueueDraft:
 
     name: str
     title: str
+    api: str = ""
+    """The group of the API, where another one has a kind of the same name."""
     parent: str = ""
     """"": directly below the root."""
     weight: Fraction = Fraction(1)
@@ -62,7 +64,8 @@ def volcano_queue(thing: Thing, ledger: Ledger) -> QueueDraft | None:
     draft = QueueDraft(
         name=thing.name,
         title=thing.title,
-        parent="" if spec.parent in (None, ROOT) else spec.parent or "",
+        api=thing.group,
+        parent="" if spec.parent in (None, VOLCANO_ROOT) else spec.parent or "",
         weight=Fraction(1 if spec.weight is None else spec.weight),
         priority=spec.priority or 0,
         capability=_limits(spec, faults),
@@ -78,7 +81,7 @@ def volcano_queue(thing: Thing, ledger: Ledger) -> QueueDraft | None:
     if faults:
         ledger.reject(thing.title, faults)
         return None
-    if thing.name == ROOT:
+    if thing.name == VOLCANO_ROOT:
         _warn_of_root(draft, ledger)
         return None
     _warn_of_unused(thing, spec, ledger)
@@ -136,7 +139,8 @@ def kai_queue(thing: Thing, ledger: Ledger) -> QueueDraft:
     draft = QueueDraft(
         name=thing.name,
         title=thing.title,
-        parent="" if spec.parent_queue in (None, ROOT) else spec.parent_queue or "",
+        api=thing.group,
+        parent=spec.parent_queue or "",
         weight=_kai_weight(given),
         priority=_KAI_PRIORITY if spec.priority is None else spec.priority,
         namespaces=_namespaces(thing),

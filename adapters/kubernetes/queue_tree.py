@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from ...models import UNLIMITED, Amounts, Queue, QueueName, Reason
 from ...models.quantity import show
 from .faults import Ledger
-from .queue_drafts import QueueDraft
+from .queue_drafts import VOLCANO_ROOT, QueueDraft
 from .queue_names import DEFAULT
 
 _FAR_APART = 1_000_000
@@ -22,13 +22,21 @@ def queues_of(drafts: Iterable[QueueDraft], ledger: Ledger) -> list[Queue]:
             ledger.warn(
                 d.title,
                 "metadata.name",
-                f"{first.title}, read before, has the same name and counts",
+                f"{first.title}{_of(first)}, read before, has the same name and counts, not "
+                f"that{_of(d)}",
             )
     by_name.setdefault(DEFAULT, QueueDraft(DEFAULT, f"Queue {DEFAULT}"))
+    for d in by_name.values():
+        if d.parent == VOLCANO_ROOT and VOLCANO_ROOT not in by_name:
+            d.parent = ""
     _check_units(by_name.values(), ledger)
     scale = _weight_scale(by_name.values())
     cycles = _cycles(by_name)
     return [_queue(d, by_name, cycles.get(d.name), scale) for _, d in sorted(by_name.items())]
+
+
+def _of(d: QueueDraft) -> str:
+    return f" of {d.api}" if d.api else ""
 
 
 def _queue(

@@ -1,7 +1,8 @@
 """Queues of Kueue: ClusterQueues as leaves, their cohorts as inner queues.
 
 nominalQuota (summed over flavors) is due; borrowingLimit bounds what may come on top;
-what lendingLimit keeps back is guaranteed. Without a cohort nothing can be borrowed.
+what lendingLimit keeps back is guaranteed. Without a cohort nothing can be borrowed. Of a resource
+that a ClusterQueue does not cover nothing is due to it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,6 +39,7 @@ def kueue_queues(
         name: _inner(name, declared.get(name), names, ledger) for name in sorted(wanted - {""})
     }
     _add_children(inner, drafts)
+    _nothing_unsaid(drafts, inner.values())
     return drafts + list(inner.values())
 
 
@@ -168,6 +170,14 @@ def _namespaces(spec: KueueSpec, around: Surroundings, faults: Faults) -> frozen
     faults.extend(found, under="spec.namespaceSelector")
     selector = label_selector(body, "spec.namespaceSelector", faults)
     return frozenset() if selector is None else around.matching(selector)
+
+
+def _nothing_unsaid(leaves: Iterable[QueueDraft], inner: Iterable[QueueDraft]) -> None:
+    """Let nothing be due to a ClusterQueue in what it does not cover, where others have quotas."""
+    leaves = list(leaves)
+    named = {r for d in (*leaves, *inner) for r in d.deserved}
+    for d in leaves:
+        d.deserved = {**dict.fromkeys(sorted(named), 0), **d.deserved}
 
 
 def _add_children(inner: Mapping[str, QueueDraft], leaves: Iterable[QueueDraft]) -> None:

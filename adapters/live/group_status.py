@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...models import Group, GroupKey, Plan, Pod, PodState, QueueName, QueueState, Snapshot
-from ...models.queue import ROOT
 from ..kubernetes.body_group import GroupStatusBody
 from ..kubernetes.meta import Thing
 from ..kubernetes.times import seconds_of, stamp
@@ -81,7 +80,7 @@ def _is_open(name: QueueName, snapshot: Snapshot) -> bool:
     """Say whether the queue and all above it are there and open."""
     seen: set[str] = set()
     at: QueueName | None = name
-    while at is not None and at != ROOT and at not in seen:
+    while at is not None and at not in seen:
         seen.add(at)
         queue = snapshot.queues_by_name.get(at)
         if queue is None or queue.state is not QueueState.OPEN or queue.hold:

@@ -163,7 +163,21 @@ def test_of_two_queues_of_one_name_volcanos_counts() -> None:
     world = snapshot(queue("q", api=KAI, priority=9), queue("q", weight=5))
 
     assert queue_in(world, "q").weight == 5
-    assert len(world.warnings) == 1
+    assert [w.message for w in world.warnings] == [
+        "Queue q of scheduling.volcano.sh, read before, has the same name and counts, not that of "
+        "scheduling.run.ai"
+    ]
+
+
+def test_a_kai_queue_named_root_is_a_queue_where_it_is_declared() -> None:
+    below = queue("team", api=KAI, parentQueue="root")
+
+    declared = snapshot(queue("root", api=KAI, resources={"gpu": {"limit": 2}}), below)
+    only_named = snapshot(below)
+
+    assert queue_in(declared, "team").parent == "root"
+    assert queue_in(declared, "root").capability == {"nvidia.com/gpu": 2000}
+    assert (queue_in(only_named, "team").parent, queue_in(only_named, "team").hold) == (None, ())
 
 
 def elastic(
@@ -293,6 +307,16 @@ def test_cohorts_are_inner_queues_with_quotas_of_their_own() -> None:
     leaf, inner = queue_in(world, "all"), queue_in(world, "cohort/all")
     assert (leaf.parent, inner.parent) == ("cohort/all", "top")
     assert (inner.deserved, inner.capability) == ({"cpu": 5000}, {"cpu": 10000})
+
+
+def test_nothing_is_due_to_a_cluster_queue_in_what_only_others_cover() -> None:
+    world = kueue(
+        cluster_queue("covers", {"nominalQuota": 4}, cohortName="all"),
+        obj(KUEUE, "ClusterQueue", "bare", None, spec={"cohortName": "all"}),
+    )
+
+    assert queue_in(world, "bare").deserved == {"cpu": 0}
+    assert queue_in(world, "all").deserved == {}
 
 
 def test_local_queues_lead_pods_to_their_cluster_queue() -> None:
