@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DEFINITIONS = ROOT / "adapters" / "crds"
 MANIFEST = ROOT / "deploy" / "apportion.yaml"
 NAMESPACE, ACCOUNT = "apportion-system", "apportion"
+RBAC = "rbac.authorization.k8s.io"
 
 
 def install(plane: ControlPlane, client: Client, *, definitions: bool = True) -> Access:
@@ -32,3 +33,16 @@ def has_rights(account: Client) -> bool:
     return account.may("create", "", "pods/binding") and account.may(
         "update", "coordination.k8s.io", "leases", NAMESPACE
     )
+
+
+def account(client: Client, name: str, role: str) -> None:
+    """Make a ServiceAccount that has a ClusterRole in the whole cluster."""
+    meta = {"name": name, "namespace": NAMESPACE}
+    client.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
+    client.create(
+        {
+            "apiVersion": f"{RBAC}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
+            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role},
+            "subjects": [{"kind": "ServiceAccount", **meta}],
+        }
+    )  # fmt: skip

@@ -13,13 +13,12 @@ import urllib3
 from apportion.models import Snapshot
 from apportion.models.snapshot import read
 from cluster.client import Client
-from cluster.installing import NAMESPACE
+from cluster.installing import NAMESPACE, RBAC, account
 from cluster.objects import gang, node
 from cluster.plane import ControlPlane
 from cluster.scheduler import Schedulers
 from cluster.waiting import until
 
-RBAC = "rbac.authorization.k8s.io"
 pytestmark = pytest.mark.usefixtures("kwok", "volcano")
 
 
@@ -36,19 +35,6 @@ def asked(*words: str) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
-
-
-def account(client: Client, name: str, role: str) -> None:
-    """Make a ServiceAccount that has a role in the whole cluster."""
-    meta = {"name": name, "namespace": NAMESPACE}
-    client.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
-    client.create(
-        {
-            "apiVersion": f"{RBAC}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
-            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role},
-            "subjects": [{"kind": "ServiceAccount", **meta}],
-        }
-    )  # fmt: skip
 
 
 def looking(client: Client) -> str:

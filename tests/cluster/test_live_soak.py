@@ -20,9 +20,11 @@ from cluster.judge import Judge
 from cluster.looking import nodes_of
 from cluster.plane import ControlPlane
 from cluster.scheduler import Schedulers
+from cluster.sightings import LISTEN, Sightings, masked_amiss
 from cluster.turmoil import Turmoil
 from cluster.waiting import until
 
+SHORT_S = 20
 GRACE_S = 5
 """A broken gang is given up after so long; tests do not wait for the usual minute."""
 PATIENCE_S = GRACE_S + 25.0
@@ -32,6 +34,8 @@ LOOK_S = 3.0
 """So often it is asked who could start."""
 TROUBLE_S = 4.0
 """So long after one fault comes the next."""
+SIGHTING_S = 4.0
+"""So long after one snapshot of the scheduler comes the next; in a long soak a twentieth of it."""
 QUIET_S = 60.0
 """When nothing comes any more, all that is possible has been done by then."""
 
@@ -41,7 +45,7 @@ pytestmark = pytest.mark.usefixtures("kwok", "controllers", "volcano")
 @pytest.mark.parametrize(
     "seconds",
     [
-        pytest.param(20, id="short"),
+        pytest.param(SHORT_S, id="short"),
         pytest.param(int(os.environ.get("APPORTION_SOAK_S", "1200")), marks=pytest.mark.soak),
     ],
 )
@@ -57,11 +61,12 @@ def test_nothing_is_wrong_during_a_turmoil_and_everything_done_after_it(
     settings.write_text(
         f"apiVersion: apportion.dev/v1alpha1\nkind: Configuration\ngrace: {GRACE_S}s\n"
     )
-    words = ("--config", str(settings), "--budget", "1s")
+    words = ("--config", str(settings), "--budget", "1s", *LISTEN)
     seed = int(os.environ.get("APPORTION_SOAK_SEED", "7"))
     turmoil = Turmoil(plane, client, proxy, schedulers, words, tmp_path / "clock", seed)
     judge = Judge(client, PATIENCE_S)
     in_vain = InVain(client, settings, WAIT_S, lambda: time.monotonic() - turmoil.troubled_s)
+    sightings = Sightings(client, schedulers, max(SIGHTING_S, seconds / 20))
     turmoil.prepare()
 
     begun = asked = troubled = time.monotonic()
@@ -74,6 +79,7 @@ def test_nothing_is_wrong_during_a_turmoil_and_everything_done_after_it(
             troubled = time.monotonic()
             print(f"{troubled - begun:.0f} s: {what}", flush=True)
         turmoil.tried(judge.look)
+        sightings.look()
         if time.monotonic() > asked + LOOK_S:
             asked = time.monotonic()
             turmoil.tried(lambda: judge.note(in_vain.look()))
@@ -84,8 +90,16 @@ def test_nothing_is_wrong_during_a_turmoil_and_everything_done_after_it(
     turmoil.calm()
     until(lambda: possible(plane, settings) == [], "all is done", QUIET_S)
     judge.look()
+    if not sightings.taken:  # whenever it was asked, something else was wrong
+        until(sightings.take, "the scheduler shows what it saw")
+    # The short form is one of many tests: there one has to do.
+    some = sightings.taken if seconds > SHORT_S else [sightings.fullest]
+    print(f"{len(sightings.taken)} snapshots taken, {len(some)} are masked and planned")
 
     assert judge.found == []
+    assert [masked_amiss(s, settings, tmp_path / f"seen-{i}") for i, s in enumerate(some)] == [
+        [] for _ in some
+    ]
     assert nodes_of(client)
     assert all(s.exit_code in (None, -9, 0) for s in schedulers.started)
 
