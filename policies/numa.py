@@ -126,13 +126,13 @@ def _never(spec: PodSpec, node: Node) -> str:
 def _too_much(layout: Layout, asks: Asks, spec: PodSpec) -> str:
     if not asks.parts:
         return ""
-    if not asks.foreseeable:
-        return "may start an init container on a NUMA cell that the other containers do not fit"
     for part in asks.parts:
         if not layout.choices(part):
             return _too_large(layout, part)
     if NodeCells(layout, ()).admits([spec]):
         return ""
+    if not asks.foreseeable:
+        return "may start an init container on a NUMA cell that the other containers do not fit"
     return "has no NUMA cells for all of its containers"
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..models import Pod, PodKey, PodSpec, PodState
-from .numa_kubelet import Way, admits_alone, pack
+from .numa_kubelet import Way, admits_after, admits_alone, pack
 from .numa_layout import Asks, Layout
 from .numa_masks import Free, Mask, Vector, fits, less, masks, more, total, turn, within
 
@@ -229,10 +229,10 @@ class NodeCells:
 
     def alone(self, asks: Asks, gone: frozenset[PodKey]) -> bool:
         """Say whether the kubelet admits the pod, however others lie, if no other one comes."""
-        if not asks.foreseeable or any(self._coming) or self.layout.chosen:
+        if not (asks.foreseeable or asks.first) or any(self._coming) or self.layout.chosen:
             return False
         if gone == self.everybody:
-            return admits_alone(self.layout, asks.parts, self._without(()))
+            return self._admits(asks, self._without(()))
         ways = self._laid[0]
         if gone & self.uncertain or not ways:
             return False
@@ -240,9 +240,14 @@ class NodeCells:
             free = way.free
             for key in gone:
                 free = tuple(map(more, free, self.settled(key) or ()))
-            if not admits_alone(self.layout, asks.parts, Way(free, way.groups)):
+            if not self._admits(asks, Way(free, way.groups)):
                 return False
         return True
+
+    def _admits(self, asks: Asks, way: Way) -> bool:
+        if asks.first:
+            return admits_after(self.layout, asks.first, asks.total, way)
+        return admits_alone(self.layout, asks.parts, way)
 
     def admits_one(self, spec: PodSpec) -> bool:
         """Say whether a kubelet admits this one pod while everybody stays."""

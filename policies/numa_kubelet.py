@@ -50,6 +50,22 @@ def admits_alone(layout: Layout, parts: Sequence[Vector], way: Way) -> bool:
     return False
 
 
+def admits_after(layout: Layout, first: Vector, whole: Vector, way: Way) -> bool:
+    """Say whether a pod whose init container starts first is admitted with all of it.
+
+    The init container gets the lowest cell that it fits, and what it held there is used again: the
+    others have to fit the same. Several cells for one request are not looked at: no.
+    """
+    if layout.width(first) != 1 or layout.width(whole) != 1:
+        return False
+    memory, later = layout.asks_memory(first), layout.asks_memory(whole)
+    for m in layout.choices(first):
+        shared = any(way.groups[i] not in (0, m) for i in bits(m))
+        if fits(first, within(way.free, m)) and not (memory and shared):
+            return fits(whole, within(way.free, m)) and not (later and shared)
+    return False
+
+
 def splits(layout: Layout, part: Vector, free: Free, cells: Sequence[int]) -> Iterator[Free]:
     """Yield what is left of each cell for every way to share the part out, in whole units.
 

@@ -20,6 +20,8 @@ class Asks:
     parts: tuple[Vector, ...]
     foreseeable: bool = True
     """False: where an init container starts decides where the others have to."""
+    first: Vector = ()
+    """What that init container asks for, if it is the first of all to ask for anything."""
 
     @property
     def total(self) -> Vector:
@@ -84,7 +86,10 @@ class Layout:
             return Asks(tuple(v for v, _ in asked))
         # What init containers held is used again, so the first of them binds the others.
         whole = _together(asked)
-        return Asks((whole,), foreseeable=asked[0] == (whole, True))
+        first, leads = asked[0]
+        if leads and first == whole:
+            return Asks((whole,))
+        return Asks((whole,), False, first if leads else ())
 
     def held(self, pod: Pod) -> dict[int, Vector]:
         """Return what the pod is said to hold, by position of the cell."""

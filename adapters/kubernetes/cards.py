@@ -104,6 +104,11 @@ class Cards:
         return out
 
     @cached_property
+    def any_by_memory(self) -> bool:
+        """Say whether some node offers cards and their memory, as gpushare's plug-in does."""
+        return any(n.allocatable[_CARDS] and n.allocatable[_CARD_MEMORY] for _, n in self._nodes)
+
+    @cached_property
     def most_mib(self) -> Mapping[str, int]:
         """The memory of the largest device by what they are counted as."""
         out: dict[str, int] = {}

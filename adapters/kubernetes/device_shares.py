@@ -58,6 +58,8 @@ def with_share(spec: PodSpec, thing: Thing, cards: Cards, faults: Faults) -> Pod
         vendor = other
     by_volcano = any(r.startswith(VOLCANO) for r in asks)
     if not by_volcano and any(r in asks for r in GPUSHARE):
+        if GPUSHARE[0] not in asks and not cards.any_by_memory:
+            return spec  # nobody divides cards, so that they are counted as any resource is
         share = _gpushare(asks)
         return _with(spec, [[(asks, share)]], share, cards)
     words = _VGPU if by_volcano else vendor.resources

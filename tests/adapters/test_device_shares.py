@@ -175,6 +175,16 @@ def test_allocated_uuids_say_which_devices_are_held() -> None:
     assert one(world).devices == (1,)
 
 
+def test_cards_whose_memory_nobody_divides_are_a_plain_resource() -> None:
+    number, memory = "volcano.sh/gpu-number", "volcano.sh/gpu-memory"
+    plain = snapshot(node("n", **{"cpu": 8, number: 4}), pod("p", {number: 1}))
+    shared = snapshot(node("n", **{"cpu": 8, number: 4, memory: 4096}), pod("p", {number: 1}))
+
+    assert one(plain).spec.share is None
+    assert dict(one(plain).spec.requests) == {number: 1000}
+    assert one(shared).spec.share == DeviceShare("gpushare", 1, 0, 1_000_000)
+
+
 HAMI, MEM, PART = GPU, "nvidia.com/gpumem", "nvidia.com/gpumem-percentage"
 
 

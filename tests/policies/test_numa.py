@@ -192,7 +192,7 @@ def test_a_place_that_another_scheduler_has_promised_may_be_in_any_cell() -> Non
             "no smallest set of NUMA cells has",
         ),
         ("together", celled(4, 4), asks(4, 3, 2), "no NUMA cells for all of its containers"),
-        ("init", celled(4, 4), asks(3, init=1), "may start an init container"),
+        ("init", celled(2, 4), asks(3, init=1), "may start an init container"),
         ("no cells", replace(node("n1", 8), numa=Numa("restricted")), asks(1), "publishes no NUMA"),
         ("policy", celled(4, 4), {"numa_policy": RESTRICTED}, "no topology manager of policy"),
         ("policy, nothing known", node("n1", 8), {"numa_policy": SINGLE}, "no topology manager"),
@@ -213,6 +213,17 @@ def test_an_init_container_that_asks_for_as_much_binds_nobody() -> None:
     w = world(celled(4, 4), group("g", 2, 1, init=3))
 
     assert accepts(NUMA, after(w, "g0@n1"))
+
+
+def test_an_init_container_leads_the_others_to_the_lowest_cell_that_it_fits() -> None:
+    """What runs may lie in either cell, so that the second pod is not led to a full one."""
+    runs = Members("r", "q", cpu=3, on=("n1",), spec=asks(3))
+    alone = world(celled(4, 4), group("g", 3, 1, waiting=2, minimum=1, init=1))
+    beside = world(celled(4, 4), runs, group("g", 3, 1, init=1))
+
+    assert accepts(NUMA, after(alone, "g0@n1"))
+    assert refuses(NUMA, after(alone, "g0@n1 g1@n1"))
+    assert refuses(NUMA, after(beside, "g0@n1"))
 
 
 def test_the_plan_fills_cells(solve: Solve) -> None:
