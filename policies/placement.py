@@ -231,11 +231,12 @@ class LargeHoles:
         best: tuple[float, tuple[int, ...]] = (0.0, ())
         if not scene.nodes:
             return ()
-        top = scene.allocatable.max(axis=0)
+        top, slots = scene.allocatable.max(axis=0), scene.ledger.column["pods"]
         for p in {id(p.spec): p for p in scene.snapshot.pods if p.ours}.values():
             row = tuple(int(v) for v in scene.row(p))
             share = max((v / t for v, t in zip(row, top, strict=True) if t and v), default=0.0)
-            if share <= 1:
+            # Several slots: it stands for several pods, none of which is so large.
+            if share <= 1 and row[slots] == 1:
                 best = max(best, (share, row))
         return best[1]
 

@@ -96,7 +96,7 @@ class Scene:
     def spec_rows(self) -> Matrix:
         """What a pod of each spec takes, its slot included; one row a spec, by number."""
         rows = self.ledger.rows([s.requests for s in self.columns.specs])
-        rows[:, self.ledger.pods] = 1
+        rows[:, self.ledger.pods] += 1
         return rows
 
     def row(self, pod: Pod) -> Matrix:
@@ -105,7 +105,7 @@ class Scene:
         if known is not None:
             return known[1]
         row = self.ledger.row(pod.spec.requests)
-        row[self.ledger.pods] = 1
+        row[self.ledger.pods] += 1
         self._rows[id(pod.spec)] = (pod.spec, row)
         return row
 

@@ -23,6 +23,7 @@ from .assumed import Assumed, held_back, with_groups
 from .backoff import Backoff
 from .broken import BrokenGangs
 from .carry import Carried, Carrier
+from .gathered import Gathered, is_safe_under
 from .guarded import DeposedError
 from .prepare import Step
 from .unready import WAIT_S, Unready, UnreadyGangs
@@ -90,6 +91,8 @@ Listener = Callable[[Cycle], Awaitable[None]]
 SOLVER_START_S = 10.0
 """How long the first plan waits for a solver process that is starting; it takes a second or two."""
 STARTING = "the solver process is starting"
+CALM_MS = 1000
+"""The budget of a plan that counts only if all that waits starts at once."""
 
 
 class Solving:
@@ -102,18 +105,41 @@ class Solving:
     def __init__(self) -> None:
         self._memory = Memory()
         self._wait_s = SOLVER_START_S
+        self._gathered = Gathered()
+        self._is_calm = False
+        """All that waited has started in the last plan, and nobody had to leave."""
 
     def __call__(self, snapshot: Snapshot, config: Config, process: SolverProcess | None) -> Plan:
         is_ready = process is None or process.wait(self._wait_s)
         self._wait_s = 0.0
         if is_ready:
-            return solve(snapshot, config, process=process, memory=self._memory, is_named=False)
+            made = self._planned_gathered(snapshot, config, process) if self._is_calm else None
+            if made is None:
+                made = solve(snapshot, config, process=process, memory=self._memory, is_named=False)
+            self._is_calm = _is_calm(made)
+            return made
         greedy = replace(config, engine="greedy")
         made = solve(snapshot, greedy, memory=self._memory, is_named=False)
         assert process is not None
         why = process.failure or (LATE if process.is_late else STARTING)
         row = replace(made.solver, status="fallback", detail=why)
         return replace(made, config=config.digest, solver=row)
+
+    def _planned_gathered(
+        self, snapshot: Snapshot, config: Config, process: SolverProcess | None
+    ) -> Plan | None:
+        """Plan without telling running pods apart; None where that is not enough."""
+        few = self._gathered.of(snapshot) if is_safe_under(config) else None
+        if few is None:
+            return None
+        short = replace(config, budget_ms=min(config.budget_ms, CALM_MS))
+        made = solve(few, short, process=process, memory=self._memory, is_named=False)
+        return replace(made, config=config.digest) if _is_calm(made) else None
+
+
+def _is_calm(made: Plan) -> bool:
+    """Say whether all that waited starts at once, and nobody leaves: no plan does more."""
+    return not (made.held or made.evictions or made.nominations)
 
 
 @dataclass(slots=True)
