@@ -16,7 +16,7 @@ from ...models.devices import GPU
 from ..paths import below
 from .faults import Book, Ledger
 from .meta import Thing
-from .vendors import NVIDIA, OTHERS, Vendor
+from .vendors import NVIDIA, OTHERS, SOFT, SOFT_NODE, Vendor
 
 if TYPE_CHECKING:
     from .pods import Candidate
@@ -155,6 +155,9 @@ class Cards:
                     "first is shared",
                 )  # fmt: skip
             devices = self._registered(thing, there[0].register, _hami_register)
+            if there[0].templates:
+                mode = SOFT if thing.annotations.get(SOFT_NODE) == "true" else "template"
+                devices = tuple(replace(d, mode=mode) for d in devices)
             offers = _offers(devices, there[0])
             return Described(devices, ("hami",), offers, there[0].resource)
         if node.allocatable[_CARDS] and node.allocatable[_CARD_MEMORY]:

@@ -19,7 +19,7 @@ from .container_shares import ask_of_several, joined
 from .faults import Faults, Ledger
 from .meta import Thing
 from .resources import steps_of
-from .vendors import NVIDIA, OTHERS, Vendor, vendor_of
+from .vendors import NVIDIA, OTHERS, SOFT, SOFT_MODE, Vendor, vendor_of
 
 FRACTION, MEMORY, NUMBER = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"
 _MODES = ("volcano.sh/vgpu-mode", "nvidia.com/vgpu-mode")
@@ -195,15 +195,21 @@ def _volcano(asks: Amounts, notes: Mapping[str, str]) -> DeviceShare:
 
 def _hami(asks: Amounts, notes: Mapping[str, str], vendor: Vendor) -> DeviceShare:
     mib, percent = _whole(asks, vendor.memory) * vendor.memory_mib, _whole(asks, vendor.percent)
+    mode = _first(notes, _MODES) if vendor is NVIDIA else ""
+    if vendor.templates and notes.get(SOFT_MODE) == SOFT:
+        mode = SOFT
+    elif mib:
+        mib, _ = vendor.cut(mib)
     if not mib and not percent:
         percent = 100
+    cores = _whole(asks, vendor.cores) if vendor.cores in asks else vendor.cores_unsaid
     return DeviceShare(
         "hami",
         max(1, _whole(asks, vendor.resource)),
         mib,
         min(100, percent) * WHOLE_PPM // 100,
-        min(100, _whole(asks, vendor.cores)),
-        _first(notes, _MODES) if vendor is NVIDIA else "",
+        min(100, cores),
+        mode,
         *_choice(notes, vendor),
         vendor.resource,
     )

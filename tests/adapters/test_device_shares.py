@@ -175,6 +175,54 @@ def test_allocated_uuids_say_which_devices_are_held() -> None:
     assert one(world).devices == (1,)
 
 
+NPU, AMD, DCU = "huawei.com/Ascend910B3", "amd.com/gpu", "hygon.com/dcunum"
+
+
+@pytest.mark.parametrize(
+    ("register", "asks", "notes", "want"),
+    [
+        # The smallest template that bears the memory; more than the largest is a whole one.
+        ("hami.io/node-register-Ascend910B3", {NPU: 1, NPU + "-memory": 9000}, {},
+         DeviceShare("hami", 1, 16384, resource=NPU)),
+        ("hami.io/node-register-Ascend910B3", {NPU: 1, NPU + "-memory": 40000}, {},
+         DeviceShare("hami", 1, 0, 1_000_000, resource=NPU)),
+        ("hami.io/node-register-Ascend910B3", {NPU: 2}, {},
+         DeviceShare("hami", 2, 0, 1_000_000, resource=NPU)),
+        ("hami.io/node-register-Ascend910B3",
+         {NPU: 1, NPU + "-memory": 9000, NPU + "-core": 30}, {"huawei.com/vnpu-mode": "hami-core"},
+         DeviceShare("hami", 1, 9000, 0, 30, "hami-core", resource=NPU)),
+        # Who says nothing of cores has all of them.
+        ("hami.io/node-amd-register", {AMD: 1, "amd.com/gpumem": 1000},
+         {"amd.com/use-gputype": "MI300"},
+         DeviceShare("hami", 1, 1000, 0, 100, models=("mi300",), resource=AMD)),
+        ("hami.io/node-amd-register", {AMD: 1, "amd.com/gpumem": 1000, "amd.com/gpucores": 25}, {},
+         DeviceShare("hami", 1, 1000, 0, 25, resource=AMD)),
+        ("hami.io/node-dcu-register", {DCU: 1, "hygon.com/dcumem": 1000}, {},
+         DeviceShare("hami", 1, 1000, 0, 100, resource=DCU)),
+    ],
+)  # fmt: skip
+def test_what_other_vendors_are_asked_for(
+    register: str, asks: dict[str, int], notes: dict[str, str], want: DeviceShare
+) -> None:
+    there = node("n", **{"cpu": 8, next(iter(asks)): 8})
+    there["metadata"]["annotations"] = {register: "X-0,4,65536,100,MI300X,0,true:"}
+
+    assert one(snapshot(there, pod("p", asks, annotations=notes))).spec.share == want
+
+
+@pytest.mark.parametrize("soft", ["true", "false"])
+def test_npus_without_templates_are_on_nodes_that_say_so(soft: str) -> None:
+    there = node("n", **{"cpu": 8, NPU: 8})
+    register = {"hami.io/node-register-Ascend910B3": "X-0,4,65536,20,B3,0,true:"}
+    there["metadata"]["annotations"] = {**register, "hami-vnpu-core": soft}
+    mode = {"huawei.com/vnpu-mode": "hami-core"}
+    world = snapshot(there, pod("p", {NPU: 1, NPU + "-memory": 9000}, annotations=mode))
+    share = one(world).spec.share
+
+    assert share is not None
+    assert share.bears(world.nodes[0].devices[0]) == (soft == "true")
+
+
 def test_cards_whose_memory_nobody_divides_are_a_plain_resource() -> None:
     number, memory = "volcano.sh/gpu-number", "volcano.sh/gpu-memory"
     plain = snapshot(node("n", **{"cpu": 8, number: 4}), pod("p", {number: 1}))
@@ -281,7 +329,7 @@ def registered(register: str, written: str, name: str = "n", dcus: int = 0) -> d
         ),
         (
             ("hami.io/node-dcu-register", DCUS), {"hygon.com/dcunum": 1}, {},
-            DeviceShare("hami", 1, 0, 1_000_000, resource="hygon.com/dcunum"), 1000,
+            DeviceShare("hami", 1, 0, 1_000_000, 100, resource="hygon.com/dcunum"), 1000,
         ),
         (
             ("hami.io/node-BI-V150-register", CHIPS),
@@ -320,8 +368,9 @@ def test_chips_are_charged_by_their_own_smallest_device() -> None:
     world = snapshot(
         registered("hami.io/node-dcu-register", DCUS, "a"),
         registered("hami.io/node-BI-V150-register", CHIPS, "b"),
-        pod("p", asks), pod("q", {"hygon.com/dcunum": 1, "hygon.com/dcumem": 8192}),
-    )  # fmt: skip
+        pod("p", asks),
+        pod("q", {"hygon.com/dcunum": 1, "hygon.com/dcumem": 8192, "hygon.com/dcucores": 10}),
+    )
 
     assert one(world, "p").spec.requests["iluvatar.ai/BI-V150-vgpu"] == 250
     assert one(world, "q").spec.requests["hygon.com/dcunum"] == 500

@@ -6,7 +6,7 @@ them, and that has to be told. Whole devices of a node with HAMi's plug-in are t
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -14,7 +14,7 @@ import msgspec
 from ....models import Device, GroupKey, NodeName, Plan
 from ....models.devices import GPU
 from ...kubernetes.body_pod import PodSpecBody
-from ...kubernetes.vendors import NVIDIA, Vendor, vendor_of
+from ...kubernetes.vendors import NVIDIA, SOFT, Vendor, vendor_of
 from ..access import Api, LostError, RefusedError
 from ..binder import End, ToBind, bind_group
 from ..prepare import NotReadyError
@@ -162,7 +162,10 @@ class HandOver:
 
 def _vendor(b: ToBind) -> Vendor:
     share = b.pod.spec.share
-    return NVIDIA if share is None else vendor_of(share.resource)
+    if share is None:
+        return NVIDIA
+    vendor = vendor_of(share.resource)
+    return replace(vendor, templates=()) if share.mode == SOFT else vendor
 
 
 def way_of(b: ToBind) -> str:

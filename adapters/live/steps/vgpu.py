@@ -3,8 +3,9 @@
 Sources: the schedulers and device plug-ins of HAMi 2 and Volcano 1.12 to 1.15.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ....models import Device
 from ....models.quantity import parse
@@ -16,6 +17,7 @@ ALLOCATING = "allocating"
 HAMI_NODE, HAMI_PHASE = "hami.io/vgpu-node", "hami.io/bind-phase"
 _LONGEST_LABEL = 63
 
+_WHEN = "predicate-time"
 _HAMI = (HAMI_NODE, "hami.io/vgpu-time", "hami.io/bind-time", HAMI_PHASE)
 VOLCANO = (
     "volcano.sh/vgpu-node", "volcano.sh/vgpu-time", "volcano.sh/bind-time",
@@ -55,7 +57,8 @@ class _Ask:
 
 def hami_keys(vendor: Vendor) -> tuple[str, ...]:
     """Return the annotations that HAMi's plug-in for these devices reads."""
-    return (*_HAMI, vendor.to_allocate, vendor.allocated)
+    more = (vendor.runtime, _WHEN) if vendor.runtime else ()
+    return (*_HAMI, vendor.to_allocate, vendor.allocated, *more)
 
 
 def hami_notes(
@@ -73,17 +76,34 @@ def hami_notes(
         If the containers ask for other devices than the pod is given.
     """
     # Init containers have ended when the others begin: devices serve twice.
-    words = _Words(vendor.resource, vendor.memory, vendor.percent, vendor.cores, vendor.memory_mib)
-    before = [_ask(c, words) for c in spec.init_containers or ()]
-    asks = [_ask(c, words) for c in spec.containers or ()]
+    before = [_hami_ask(c, vendor) for c in spec.init_containers or ()]
+    asks = [_hami_ask(c, vendor) for c in spec.containers or ()]
     _check(asks, devices)
     given = [*(devices[: a.number] for a in before), *_dealt(asks, devices)]
-    told = "".join(
-        f"{_encoded(a, those, vendor.word, mib_first=True)};"
-        for a, those in zip([*before, *asks], given, strict=True)
-    )
-    said = (node, str(now_s), str(now_s), ALLOCATING, told, told)
+    both = list(zip([*before, *asks], given, strict=True))
+    told = "".join(f"{_encoded(a, those, vendor.word, mib_first=True)};" for a, those in both)
+    said = [node, str(now_s), str(now_s), ALLOCATING, told, told]
+    if vendor.runtime:
+        parts = [_part(a, d, vendor) for a, those in both for d in those]
+        said += [json.dumps(parts, separators=(",", ":")), str(now_s)]
     return dict(zip(hami_keys(vendor), said, strict=True))
+
+
+def _hami_ask(container: ContainerBody, vendor: Vendor) -> _Ask:
+    words = _Words(vendor.resource, vendor.memory, vendor.percent, vendor.cores, vendor.memory_mib)
+    ask = _ask(container, words, cores=vendor.cores_unsaid)
+    mib, _ = vendor.cut(ask.mib)
+    return replace(ask, mib=mib, percent=ask.percent or (0 if mib else 100))
+
+
+def _part(ask: _Ask, device: Device, vendor: Vendor) -> dict[str, str | int]:
+    """Return what the vendor's runtime is told of one device; what is nothing is left out."""
+    _, name = vendor.cut(ask.mib)
+    mib = _mib(ask, device, mib_first=True)
+    part: dict[str, str | int] = {
+        "UUID": device.uuid, "temp": name, "memory": mib, "core": ask.cores,
+    }  # fmt: skip
+    return {k: v for k, v in part.items() if v}
 
 
 def hami_labels(node: str) -> dict[str, str]:
@@ -113,7 +133,10 @@ def gpushare_notes(indexes: Iterable[int], now_ns: int) -> dict[str, str]:
     return dict(zip(GPUSHARE, (",".join(map(str, indexes)), str(now_ns)), strict=True))
 
 
-def _ask(container: ContainerBody, words: _Words, memory_alone: bool = False) -> _Ask:
+def _ask(
+    container: ContainerBody, words: _Words, memory_alone: bool = False, cores: int = 0
+) -> _Ask:
+    """Return what a container asks for; ``cores`` is what it has that says nothing of them."""
     limits = (container.resources.limits if container.resources else None) or {}
     requests = (container.resources.requests if container.resources else None) or {}
 
@@ -128,7 +151,9 @@ def _ask(container: ContainerBody, words: _Words, memory_alone: bool = False) ->
     percent = amount(words.percent)
     if not mib and not percent:
         percent = 100
-    return _Ask(number, mib, min(percent, 100), amount(words.cores))
+    if words.cores in limits or words.cores in requests:
+        cores = amount(words.cores)
+    return _Ask(number, mib, min(percent, 100), cores)
 
 
 def _check(asks: Sequence[_Ask], devices: Sequence[Device]) -> None:
@@ -155,7 +180,9 @@ def _dealt(asks: Sequence[_Ask], devices: Sequence[Device]) -> list[Sequence[Dev
 
 def _encoded(ask: _Ask, devices: Iterable[Device], word: str, mib_first: bool) -> str:
     """Return one container's devices: ``uuid,type,MiB,cores:`` each."""
-    return "".join(f"{d.uuid},{word},{_mib(ask, d, mib_first)},{ask.cores}:" for d in devices)
+    return "".join(
+        f"{d.uuid},{word or d.model},{_mib(ask, d, mib_first)},{ask.cores}:" for d in devices
+    )
 
 
 def _mib(ask: _Ask, device: Device, mib_first: bool) -> int:

@@ -1,6 +1,7 @@
 """Each way is told which devices a pod gets, and the door reads the same devices back."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -145,6 +146,39 @@ def test_hami_is_told_of_other_vendors_devices_in_their_words() -> None:
     assert not any("vgpu-devices" in k for k in notes)
     bench.bind()
     assert bench.pod("p").devices == (0,)
+
+
+NPU = "huawei.com/Ascend910B3"
+
+
+@pytest.mark.parametrize(
+    ("asked", "node_notes", "pod_notes", "told", "runtime"),
+    [
+        # 10,000 MiB take the template of 16 GiB.
+        ({NPU: 1, NPU + "-memory": 10000}, {}, {}, "A-0,Ascend910B3,16384,0:;",
+         [{"UUID": "A-0", "temp": "vir05_1c_16g", "memory": 16384}]),
+        ({NPU: 2}, {}, {}, "A-0,Ascend910B3,65536,0:A-1,Ascend910B3,65536,0:;",
+         [{"UUID": "A-0", "memory": 65536}, {"UUID": "A-1", "memory": 65536}]),
+        ({NPU: 1, NPU + "-memory": 10000, NPU + "-core": 20}, {"hami-vnpu-core": "true"},
+         {"huawei.com/vnpu-mode": "hami-core"}, "A-0,Ascend910B3,10000,20:;",
+         [{"UUID": "A-0", "memory": 10000, "core": 20}]),
+    ],
+)  # fmt: skip
+def test_npus_are_told_by_template(
+    asked: Data, node_notes: Data, pod_notes: Data, told: str, runtime: list[Data]
+) -> None:
+    there = node("n", cpu=64, pods=110, **{NPU: 20})
+    cards = [{"id": f"A-{i}", "count": 4, "devmem": 65536, "type": "B3"} for i in range(2)]
+    register = {"hami.io/node-register-Ascend910B3": json.dumps(cards)}
+    there["metadata"]["annotations"] = {**register, **node_notes}
+    bench = Bench.of(there, asking("p", asked, annotations=pod_notes))
+
+    prepared(step(bench), bench)
+
+    notes = bench.notes("p")
+    assert notes["hami.io/Ascend910B3-devices-to-allocate"] == told
+    assert json.loads(notes["huawei.com/Ascend910B3"]) == runtime
+    assert notes["predicate-time"] == str(NOON_S)
 
 
 def test_whole_devices_of_hami_are_handed_over_too() -> None:
