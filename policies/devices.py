@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..models import Node, Pod, Reason, Violation
+from ..models import DeviceShare, Node, Pod, Reason, Violation
 from .api import NodeFeatures
 from .device_packing import Devices as State
 from .device_places import kept_on, leaving_on, new_users
@@ -66,10 +66,14 @@ class Devices:
             able += share.bears(d) and fits(size_of(share, d), room_of(d))
             if able >= share.devices:
                 return None
-        if share.memory_mib and not any(d.memory_mib for d in node.devices):
+        most_mib = max((d.memory_mib for d in node.devices), default=0)
+        if share.memory_mib and not most_mib:
             said = "does not say how much memory its devices have (label nvidia.com/gpu.memory)"
+        elif share.memory_mib > most_mib:
+            said = f"its devices have {most_mib} MiB at most, {share.memory_mib} are asked for"
         else:
             said = f"{able} of its devices could take the share, {share.devices} are asked for"
+            said += _wishes(share)
         return Reason(self.name, about, said)
 
     def _nobody(self, way: str, node: Node) -> str:
@@ -139,3 +143,11 @@ class Devices:
 
     def constrain(self, board: "Board") -> None:
         tell_devices(board, self.name)
+
+
+def _wishes(share: DeviceShare) -> str:
+    """Say which devices the share wants; "" if any will do."""
+    wants = [*(f"model {m}" for m in share.models), *(f"device {u}" for u in share.uuids)]
+    bars = [*(f"model {m}" for m in share.not_models), *(f"device {u}" for u in share.not_uuids)]
+    said = [f"; it wants {' or '.join(wants[:4])}"] if wants else []
+    return "".join([*said, f"; it bars {', '.join(bars[:4])}" if bars else ""])

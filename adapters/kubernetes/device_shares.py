@@ -23,9 +23,17 @@ from .vendors import NVIDIA, OTHERS, SOFT, SOFT_MODE, Vendor, vendor_of
 
 FRACTION, MEMORY, NUMBER = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"
 _MODES = ("volcano.sh/vgpu-mode", "nvidia.com/vgpu-mode")
+POLICY, MUTEX = "hami.io/gpu-scheduler-policy", "mutex"
+_POLICIES = {
+    POLICY: ("binpack", "spread", "topology-aware", "numa", MUTEX),
+    "hami.io/node-scheduler-policy": ("binpack", "spread"),
+}
 ANNOTATIONS = frozenset(
-    (FRACTION, MEMORY, NUMBER, *_MODES, *(k for v in (NVIDIA, *OTHERS) for k in v.annotations))
-)
+    (
+        FRACTION, MEMORY, NUMBER, POLICY, *_MODES,
+        *(k for v in (NVIDIA, *OTHERS) for k in v.annotations),
+    )
+)  # fmt: skip
 """Annotations that say something of a share."""
 VOLCANO = "volcano.sh/vgpu-"
 GPUSHARE = ("volcano.sh/gpu-memory", "volcano.sh/gpu-number")
@@ -103,6 +111,13 @@ def warn_of_notes(spec: PodSpec, thing: Thing, ledger: Ledger) -> None:
             "is the name of a resource and counts for nothing as an annotation; put it under "
             "resources.limits of the container",
         )  # fmt: skip
+    for key in thing.annotations.keys() & _POLICIES.keys():
+        for word in set(_words(thing.annotations[key])) - set(_POLICIES[key]):
+            ledger.warn(
+                thing.title, below("metadata.annotations", key),
+                f"{word[:40]!r} is no policy and counts for nothing; write one or more of "
+                + ", ".join(_POLICIES[key]),
+            )  # fmt: skip
     if spec.share is None and GPU in spec.requests:
         for key in thing.annotations.keys() & {FRACTION, MEMORY}:
             ledger.warn(
@@ -200,7 +215,7 @@ def _hami(asks: Amounts, notes: Mapping[str, str], vendor: Vendor) -> DeviceShar
         mode = SOFT
     elif mib:
         mib, _ = vendor.cut(mib)
-    if not mib and not percent:
+    if (not mib and not percent) or MUTEX in _words(notes.get(POLICY, "")):
         percent = 100
     cores = _whole(asks, vendor.cores) if vendor.cores in asks else vendor.cores_unsaid
     return DeviceShare(
@@ -230,13 +245,13 @@ def _choice(
     notes: Mapping[str, str], vendor: Vendor
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return which models and devices the pod wants, and which it does not."""
-
-    def words(text: str) -> tuple[str, ...]:
-        return tuple(sorted({w.strip() for w in text.split(",") if w.strip()}))
-
     return (
-        words(notes.get(vendor.models, "").lower()),
-        words(notes.get(vendor.not_models, "").lower()),
-        words(_first(notes, vendor.uuids)),
-        words(_first(notes, vendor.not_uuids)),
+        _words(notes.get(vendor.models, "").lower()),
+        _words(notes.get(vendor.not_models, "").lower()),
+        _words(_first(notes, vendor.uuids)),
+        _words(_first(notes, vendor.not_uuids)),
     )
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(sorted({w.strip() for w in text.split(",") if w.strip()}))

@@ -223,6 +223,24 @@ def test_npus_without_templates_are_on_nodes_that_say_so(soft: str) -> None:
     assert share.bears(world.nodes[0].devices[0]) == (soft == "true")
 
 
+@pytest.mark.parametrize(
+    ("policy", "ppm", "warned"),
+    [
+        ("spread", 0, []),
+        ("numa, mutex", 1_000_000, []),
+        ("binpack,tight", 0, ["'tight' is no policy"]),
+    ],
+)
+def test_a_policy_of_hami_is_known_or_warned_of(policy: str, ppm: int, warned: list[str]) -> None:
+    notes = {"hami.io/gpu-scheduler-policy": policy}
+    world = snapshot(card(), pod("p", {GPU: 1, "nvidia.com/gpumem": 1000}, annotations=notes))
+    share = one(world).spec.share
+
+    assert share is not None
+    assert (share.memory_mib, share.memory_ppm) == (1000, ppm)
+    assert [w.message.partition(" and")[0] for w in world.warnings] == warned
+
+
 def test_cards_whose_memory_nobody_divides_are_a_plain_resource() -> None:
     number, memory = "volcano.sh/gpu-number", "volcano.sh/gpu-memory"
     plain = snapshot(node("n", **{"cpu": 8, number: 4}), pod("p", {number: 1}))

@@ -188,13 +188,30 @@ def test_what_leaves_still_holds_its_device() -> None:
         ({"hands_out": ("whole",), "labels": {"nvidia.com/mig.strategy": "mixed"}}, "MIG slices"),
         ({"hands_out": ("whole",), "labels": {"nvidia.com/gpu.replicas": "4"}}, "replicated"),
         ({"devices": (Device(0),)}, "does not say how much memory its devices have"),
-        ({"devices": (Device(40),)}, "0 of its devices could take the share, 1 are asked for"),
+        ({"devices": (Device(40),)}, "its devices have 40 MiB at most, 50 are asked for"),
+        (
+            {"devices": (Device(50, healthy=False),)},
+            "0 of its devices could take the share, 1 are asked for",
+        ),
     ],
 )
 def test_a_node_says_why_it_takes_no_share(changes: dict[str, Any], said: str) -> None:
     w = world(cards("n", 1, **changes), share("a", mib=50, waiting=1))
 
     assert refuses(RULE, after(w, "a0@n"), "node n", said)
+
+
+def test_a_share_that_is_choosy_says_what_it_wants() -> None:
+    wants = DeviceShare(memory_ppm=1, models=("h100",), uuids=("GPU-1", "GPU-2"))
+    bars = DeviceShare(memory_ppm=1, not_models=("t4",))
+    at_t4 = cards("n", 1, devices=(Device(40, model="Tesla T4"),))
+
+    for asked, said in (
+        (wants, "it wants model h100 or device GPU-1 or device GPU-2"),
+        (bars, "it bars model t4"),
+    ):
+        w = world(at_t4, Members("a", "q", waiting=1, spec={"share": asked}))
+        assert refuses(RULE, after(w, "a0@n"), "node n", said)
 
 
 def test_a_way_that_is_not_allowed_is_refused() -> None:
