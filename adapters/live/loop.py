@@ -12,19 +12,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
-from msgspec.structs import replace
+from msgspec.structs import replace as with_fields
 
 from ...models import Config, Plan, PodKey, Snapshot
-from ...policies.memory import Memory
-from ...solver.entry import plan as solve
-from ...solver.process import LATE, SolverProcess
+from ...solver.process import SolverProcess
 from .access import Api, LostError, RefusedError
 from .assumed import Assumed, held_back, with_groups
 from .backoff import Backoff
 from .broken import BrokenGangs
 from .carry import Carried, Carrier
-from .gathered import Gathered, is_safe_under
+from .confirmed import confirms
 from .guarded import DeposedError
+from .planning import Planner, Solving, is_calm
 from .prepare import Step
 from .unready import WAIT_S, Unready, UnreadyGangs
 from .waits import first_of
@@ -41,9 +40,6 @@ class World(Protocol):
     def snapshot(self, now_s: int) -> Snapshot: ...
 
     def version_of(self, key: PodKey) -> str: ...
-
-
-Planner = Callable[[Snapshot, Config, SolverProcess | None], Plan]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,63 +79,11 @@ class Cycle:
     """How many objects had changed since the cycle before."""
     unready: tuple[Unready, ...] = ()
     """Gangs that did not get ready in time."""
+    is_news: bool = True
+    """False: it is the cycle before, and the cluster has done what that has asked for since."""
 
 
 Listener = Callable[[Cycle], Awaitable[None]]
-
-
-SOLVER_START_S = 10.0
-"""How long the first plan waits for a solver process that is starting; it takes a second or two."""
-STARTING = "the solver process is starting"
-CALM_MS = 1000
-"""The budget of a plan that counts only if all that waits starts at once."""
-
-
-class Solving:
-    """The planner of a running scheduler: each plan goes on from what the last one has left.
-
-    Only the first waits for a solver process that is starting. Where a later one is late with an
-    answer or had to be killed, plans are greedy until it, or the next, is there.
-    """
-
-    def __init__(self) -> None:
-        self._memory = Memory()
-        self._wait_s = SOLVER_START_S
-        self._gathered = Gathered()
-        self._is_calm = False
-        """All that waited has started in the last plan, and nobody had to leave."""
-
-    def __call__(self, snapshot: Snapshot, config: Config, process: SolverProcess | None) -> Plan:
-        is_ready = process is None or process.wait(self._wait_s)
-        self._wait_s = 0.0
-        if is_ready:
-            made = self._planned_gathered(snapshot, config, process) if self._is_calm else None
-            if made is None:
-                made = solve(snapshot, config, process=process, memory=self._memory, is_named=False)
-            self._is_calm = _is_calm(made)
-            return made
-        greedy = replace(config, engine="greedy")
-        made = solve(snapshot, greedy, memory=self._memory, is_named=False)
-        assert process is not None
-        why = process.failure or (LATE if process.is_late else STARTING)
-        row = replace(made.solver, status="fallback", detail=why)
-        return replace(made, config=config.digest, solver=row)
-
-    def _planned_gathered(
-        self, snapshot: Snapshot, config: Config, process: SolverProcess | None
-    ) -> Plan | None:
-        """Plan without telling running pods apart; None where that is not enough."""
-        few = self._gathered.of(snapshot) if is_safe_under(config) else None
-        if few is None:
-            return None
-        short = replace(config, budget_ms=min(config.budget_ms, CALM_MS))
-        made = solve(few, short, process=process, memory=self._memory, is_named=False)
-        return replace(made, config=config.digest) if _is_calm(made) else None
-
-
-def _is_calm(made: Plan) -> bool:
-    """Say whether all that waited starts at once, and nobody leaves: no plan does more."""
-    return not (made.held or made.evictions or made.nominations)
 
 
 @dataclass(slots=True)
@@ -257,9 +201,12 @@ class Loop:
         self._looked_s = began
         self._departed = self._world.departed
         seen = self._look()
+        config = self._config()
+        last = self.last
+        if last is not None and self._has_only_confirmed(last, seen, config, changes):
+            return await self._confirmed(last, seen, changes)
         seconds["snapshot"] = means.now_s() - began
         solving = means.now_s()
-        config = self._config()
         made = await asyncio.get_running_loop().run_in_executor(
             self._thread, self._planner, seen, config, self._child(config)
         )
@@ -289,6 +236,32 @@ class Loop:
         done = Cycle(
             self.cycles, seen, config, made, carried, seconds, changes - before, tuple(late)
         )  # fmt: skip
+        return await self._told(done)
+
+    def _has_only_confirmed(
+        self, last: Cycle, seen: Snapshot, config: Config, changes: int
+    ) -> bool:
+        """Say whether all that has changed is what the last plan, which left nothing, asked for."""
+        if config != last.config or config.ready_within_s:
+            return False
+        if self._seen_changes in (-1, changes) or not is_calm(last.plan):
+            return False
+        done = last.carried.bound
+        places = {b.pod: b.node for b in last.plan.binds if b.pod in done}
+        return len(places) == len(last.plan.binds) and confirms(last.snapshot, seen, places)
+
+    async def _confirmed(self, last: Cycle, seen: Snapshot, changes: int) -> Cycle:
+        """Go on from the cluster as it is now; there is nothing to plan."""
+        self._seen_changes = changes
+        news, self._changes_before = changes - self._changes_before, changes
+        plan = with_fields(last.plan, binds=())
+        return await self._told(
+            Cycle(
+                last.number, seen, last.config, plan, Carried(), last.seconds, news, is_news=False
+            )
+        )
+
+    async def _told(self, done: Cycle) -> Cycle:
         self.last = done
         for tell in self._listeners:
             await tell(done)

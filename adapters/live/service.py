@@ -189,9 +189,11 @@ class Service:
         return task
 
     async def _tell(self, cycle: Cycle) -> None:
-        log_cycle(cycle, self.options.dry_run)
         if self.publisher is not None:
             self.publisher.note(cycle)
+        if not cycle.is_news:
+            return
+        log_cycle(cycle, self.options.dry_run)
         self.told_s = time.time()
         report = count_cycle(self.metrics, cycle, self.told_s)
         self.metrics.configured(not self.settings.trouble)

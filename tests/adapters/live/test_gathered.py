@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from apportion.adapters.live import gathered as gathering
-from apportion.adapters.live import loop as loops
+from apportion.adapters.live import planning
 from apportion.adapters.live.gathered import Gathered, is_safe_under
-from apportion.adapters.live.loop import Solving
+from apportion.adapters.live.planning import Solving
 from apportion.adapters.plan_check import scene_of, violations_of
 from apportion.models import (
     Config,
@@ -274,7 +274,7 @@ def planned_from(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         seen.append(len(world.pods))
         return entry.plan(world, config, **more)
 
-    monkeypatch.setattr(loops, "solve", solve)
+    monkeypatch.setattr(planning, "solve", solve)
     return seen
 
 

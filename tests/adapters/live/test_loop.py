@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from apportion.adapters.live import loop as loops
 from apportion.adapters.live.access import RefusedError
 from apportion.adapters.live.binder import TRIES
-from apportion.adapters.live.loop import SOLVER_START_S, Cycle, Loop, Means, Pace, Solving
+from apportion.adapters.live.loop import Cycle, Loop, Means, Pace
+from apportion.adapters.live.planning import SOLVER_START_S, Solving
 from apportion.models import Config, GroupKey, Plan, PodState, Snapshot
 from apportion.solver.process import Reply, SolverProcess
 from fakes.cluster import FakeCluster, Script
@@ -75,6 +76,49 @@ def test_what_waits_is_bound_and_then_there_is_peace() -> None:
 
     assert len(stage.cycles) == 2
     assert not stage.cycles[1].plan.binds
+
+
+@pytest.mark.parametrize(
+    ("waiting", "want_plans"),
+    [(4, [4]), (5, [4, 0])],
+    ids=["where nothing waits", "where something does"],
+)
+def test_binds_that_the_cluster_tells_of_are_planned_anew_only(
+    waiting: int, want_plans: list[int]
+) -> None:
+    made: list[int] = []
+
+    def planner(world: Snapshot) -> Plan:
+        plan = planned(world)
+        made.append(len(plan.binds))
+        return plan
+
+    stage = Stage(snapshot(*NODES, queue("q"), Members("g", "q", waiting=waiting)), None, planner)
+
+    stage.until(lambda: len(stage.cycles) >= 2 and stage.loop.rests)
+
+    assert made == want_plans
+    again = stage.cycles[-1]
+    assert again.is_news == (len(want_plans) > 1)
+    assert sum(p.state is PodState.RUNNING for p in again.snapshot.pods) == 4
+    assert not again.plan.binds
+    assert not again.carried.bound
+
+
+def test_a_pod_that_comes_after_a_plan_was_confirmed_is_planned() -> None:
+    stage = Stage(snapshot(*NODES, queue("q"), Members("g", "q", waiting=1)))
+    later = snapshot(*NODES, queue("q"), Members("g", "q", waiting=2)).pods[1]
+
+    def told_then_bound() -> bool:
+        if len(stage.cycles) == 2 and "x/g1" not in stage.cluster.places and stage.loop.rests:
+            assert not stage.cycles[1].is_news
+            stage.cluster.put(later)
+        return "x/g1" in stage.cluster.places and len(stage.cycles) >= 3
+
+    stage.until(told_then_bound)
+
+    assert stage.cycles[2].is_news
+    assert [b.pod for b in stage.cycles[2].plan.binds] == ["x/g1"]
 
 
 def test_a_loop_with_nothing_to_do_rests_and_shows_a_beat_when_it_is_woken() -> None:
