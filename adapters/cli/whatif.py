@@ -195,7 +195,11 @@ def _submitted(submit: Sequence[str] | None, world: World) -> "list[Edit]":
     pods = tuple(p for p in beside.pods if p.ours and p.key not in base.pods_by_key)
     claims = tuple(c for c in beside.claims if c.key not in base.claims_by_key)
     if not groups:
-        raise InputError(f"there is no new group in {', '.join(submit)}")
+        alone = read_case(submit, _as_in(world)).snapshot
+        said = [
+            w.message for w in alone.warnings if w.path in ("spec.schedulerName", "spec.suspend")
+        ]
+        raise InputError("; ".join([f"there is no new group in {', '.join(submit)}", *said]))
     return [Submit(groups, pods, claims)]
 
 

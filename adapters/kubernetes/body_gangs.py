@@ -123,6 +123,7 @@ class LeaderWorkerTemplate(Outside):
 class LeaderWorkerSetSpec(Outside):
     """``spec`` of a LeaderWorkerSet."""
 
+    replicas: Natural | None = None
     leader_worker_template: LeaderWorkerTemplate | None = None
     startup_policy: str | None = None
 

@@ -12,8 +12,10 @@ from .cards import names_devices
 from .drafts import Draft
 from .faults import Ledger
 from .groups import Grouping, build, foreign_pods
+from .manifests import Made, made_from_manifests
 from .membership import Dialect
 from .options import ReadOptions
+from .owners import Owners
 from .part_charges import with_parts_charged
 from .parts import all_queues, drafts_of, nodes_of, owners_of, queue_names_of, quotas_of, world_of
 from .pods import Candidate, candidates, scheduler_of
@@ -50,7 +52,8 @@ def snapshot_of_objects(objects: Objects, options: ReadOptions, ledger: Ledger) 
     owners = owners_of(objects)
     drafts = drafts_of(objects, ledger)
     jobs = Expansion([], [], {}) if options.live else _expanded(objects, drafts, world)
-    pods = candidates([*objects.of("", "Pod"), *jobs.pods], world)
+    made = Made() if options.live else _made(objects, owners, world)
+    pods = candidates([*objects.of("", "Pod"), *jobs.pods, *made.pods], world)
     shares = any(c.spec.share is not None or names_devices(c.thing) for c in pods)
     if shares:
         world.cards.cut(pods)
@@ -66,7 +69,7 @@ def snapshot_of_objects(objects: Objects, options: ReadOptions, ledger: Ledger) 
     held = (p.node for p in (*ours, *fixed) if p.holds and p.node)
     warn_of_missing_nodes(Counter(n for n in held if n not in names), ledger)
     if not options.live:
-        _warn_if_none_is_ours(pods, jobs.elsewhere, bool(groups), options, ledger)
+        _warn_if_none_is_ours(pods, jobs.elsewhere + made.elsewhere, bool(groups), options, ledger)
     things = {c.thing.key: c.thing for c in pods}
     known = [(things[p.key], p) for p in (*ours, *fixed)]
     budgets = (
@@ -103,6 +106,10 @@ def _expanded(objects: Objects, drafts: Iterable[Draft], world: World) -> Expans
         world.taken_at_s,
         world.ledger,
     )
+
+
+def _made(objects: Objects, owners: Owners, world: World) -> Made:
+    return made_from_manifests(objects, owners, world.options, world.taken_at_s, world.ledger)
 
 
 def _promises(ours: Iterable[Pod], nodes: set[str]) -> list[tuple[PodKey, str]]:

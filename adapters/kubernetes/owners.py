@@ -31,7 +31,8 @@ class Owners:
     """The controllers of the input, by namespace, kind and name."""
 
     def __init__(self, things: Iterable[Thing]) -> None:
-        things = list(things)
+        self.things = list(things)
+        things = self.things
         self._things = {(t.namespace, t.kind, t.name): t for t in things}
         self._exactly = {(t.namespace, t.group, t.kind, t.name): t for t in things}
 

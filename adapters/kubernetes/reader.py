@@ -1,7 +1,7 @@
 """From documents to objects: each is named, shaped, and kept or refused, never lost in silence."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..files import Document
 from .body_pod import ConditionBody
@@ -9,7 +9,7 @@ from .faults import Faults, Ledger
 from .kinds import Read, name_of_kind, readers_for
 from .meta import HeadBody, Thing, api_group, head_of, is_usual_name, moment, place_of, thing_of
 from .options import ReadOptions
-from .owners import MIN_MEMBER
+from .owners import MIN_MEMBER, OWNER_KINDS
 from .times import seconds_of
 
 _OURS = "apportion.dev/"
@@ -22,6 +22,13 @@ _CORE_KINDS = frozenset(
 Key = tuple[str, str, str, str]
 
 
+class Manifest(NamedTuple):
+    """A workload that no API server has seen, with all that its file says."""
+
+    thing: Thing
+    data: Any
+
+
 class Objects:
     """The objects of the input by API group and kind, and the newest moment in them."""
 
@@ -31,6 +38,7 @@ class Objects:
         """Every pod of the input, bad ones included."""
         self.owners: list[Thing] = []
         """Objects of any other kind that say how many of their pods form a group."""
+        self.manifests: list[Manifest] = []
         self._things: dict[tuple[str, str], list[Thing]] = {}
 
     def of(self, group: str, kind: str) -> list[Thing]:
@@ -102,6 +110,8 @@ class _Reader:
         if not faults:
             self.objects.newest_s = max(self.objects.newest_s, newest_s)
             self._keep(thing, faults)
+        if not (faults or thing.uid or thing.owner) and (group, kind) in OWNER_KINDS:
+            self.objects.manifests.append(Manifest(thing, document.data))
         if faults:
             self._ledger.reject(title_of(thing), faults)
 
