@@ -280,20 +280,22 @@ def _queue(row: QueueRow, outcome: Outcome, about: str) -> Iterable[Violation]:
         yield _wrong(about, "says another deserved than the queue has", QUEUES)
     if queue.parent != row.parent:
         yield _wrong(about, f"says parent {row.parent}, it is {queue.parent}", QUEUES)
-    share = _share(use, scene.snapshot)
+    share = _share(use, scene)
     if share is not None and abs(share - row.dominant_share) > 2e-6:
         yield _wrong(
             about, f"says a dominant share of {row.dominant_share}, computed {share:.6f}", QUEUES
         )
 
 
-def _share(use: "dict[str, int] | object", snapshot: Snapshot) -> float | None:
+def _share(use: "dict[str, int] | object", scene: Scene) -> float | None:
     """Return the largest part of a resource that the use is; None where pod slots count too."""
     from ..models import Amounts
 
     assert isinstance(use, Amounts)
+    snapshot, ledger = scene.snapshot, scene.ledger
     if any("pods" in q.deserved or "pods" in q.capability for q in snapshot.queues):
         return None
     there = total(n.allocatable for n in snapshot.nodes if n.takes_pods)
-    parts = [v / there[r] if there[r] else 1.0 for r, v in use.items() if r not in _NO_SHARE]
+    left_out = {ledger.resources[r] for r in ledger.uncounted}
+    parts = [v / there[r] if there[r] else 1.0 for r, v in use.items() if r not in left_out]
     return max(parts, default=0.0)

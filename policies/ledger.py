@@ -1,12 +1,14 @@
 """Exact amounts as arrays: one column per resource, in canonical units."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import Amounts, Snapshot
-from ..models.devices import WHOLE_GPU
+from ..models import Amounts, PodSpec, Snapshot
+from ..models.devices import GPU, SHARED_GPU, WHOLE_GPU
+from ..models.mig import PREFIX
 from .columns import Columns
 
 Matrix = NDArray[np.int64]
@@ -17,9 +19,18 @@ _BIG = 1 << 62
 
 
 class Ledger:
-    """Turns amounts into rows of integers and back."""
+    """Turns amounts into rows of integers and back.
 
-    def __init__(self, resources: Iterable[str], values: Iterable[Mapping[str, int]]) -> None:
+    ``parts``: resources that are counted as parts of another, and shared out as that alone.
+    """
+
+    def __init__(
+        self,
+        resources: Iterable[str],
+        values: Iterable[Mapping[str, int]],
+        parts: Iterable[str] = (),
+    ) -> None:
+        self._parts = tuple(parts)
         self.resources: tuple[str, ...] = tuple(sorted(resources))
         self.column: dict[str, int] = {r: i for i, r in enumerate(self.resources)}
         total = sum(abs(v) for value in values for r, v in value.items() if r in self.column)
@@ -30,10 +41,11 @@ class Ledger:
         """Column of the pod slots."""
         return self.column["pods"]
 
-    @property
+    @cached_property
     def uncounted(self) -> frozenset[int]:
         """Columns of which nobody has a share: pod slots, and what other columns count already."""
-        return frozenset((self.pods, self.column.get(WHOLE_GPU, self.pods)))
+        left_out = ("pods", WHOLE_GPU, *self._parts)
+        return frozenset(self.column[r] for r in left_out if r in self.column)
 
     def row(self, amounts: Mapping[str, int]) -> Matrix:
         """Return the amounts as a row; resources without a column are left out."""
@@ -73,4 +85,20 @@ def ledger_of(snapshot: Snapshot, columns: Columns) -> Ledger:
             values.append(g.min_resources)
             resources.update(g.min_resources)
     values.extend(n.allocatable for n in snapshot.nodes)
-    return Ledger(resources, values)
+    parts = _parts_of_gpus(snapshot, [columns.specs[k] for k in sorted(ours)])
+    return Ledger(resources, values, parts)
+
+
+def _parts_of_gpus(snapshot: Snapshot, specs: Iterable[PodSpec]) -> frozenset[str]:
+    """Return slices and replicas that are charged as GPUs, and that no queue is due by name.
+
+    Shared out by their own names as well, a queue could not claim its due of GPUs in slices.
+    """
+    parts: set[str] = set()
+    for spec in specs:
+        asks = spec.requests
+        if spec.share is None and asks[GPU] > asks[WHOLE_GPU]:
+            parts.update(r for r in asks if r == SHARED_GPU or r.startswith(PREFIX))
+    for q in snapshot.queues if parts else ():
+        parts.difference_update(q.deserved, q.guarantee)
+    return frozenset(parts)

@@ -21,6 +21,8 @@ from apportion.models import (
 )
 from apportion.models.devices import GPU, SHARED_GPU, WHOLE_GPU
 from apportion.policies.device_sizes import whole_devices
+from apportion.policies.rights import asks_of
+from apportion.policies.standing import standing_of
 from apportion.solver.entry import plan
 
 A100 = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/mig.strategy": "mixed"}
@@ -141,3 +143,29 @@ def test_queues_of_a_plan_with_whole_gpus_and_slices_add_up() -> None:
 
     assert len(made.binds) == 2
     assert list(violations_of(made, scene_of(world, settings))) == []
+
+
+@pytest.mark.parametrize(
+    ("named", "want"),
+    [
+        pytest.param({GPU: 1000}, {"cpu", GPU}, id="due GPUs alone"),
+        pytest.param({GPU: 1000, ONE: 2000}, {"cpu", GPU, ONE}, id="due slices by name as well"),
+        pytest.param({ONE: 2000}, {"cpu", ONE}, id="nobody is charged for GPUs"),
+    ],
+)
+def test_slices_are_shared_out_as_gpus_where_no_queue_is_due_slices(
+    named: dict[str, int], want: set[str]
+) -> None:
+    queues = [Queue(QUEUE, deserved=named)]
+    nodes, pods = with_parts_charged(
+        [node("a", A100, **{ONE: 7000})], [pod("p", **{ONE: 1000})], queues
+    )
+    made = snapshot_of(
+        nodes=nodes, pods=pods, groups=[Group("n", "p", QUEUE)], queues=queues, taken_at_s=10
+    )
+
+    scene = scene_of(made, Config())
+
+    resources = scene.ledger.resources
+    assert {resources[r] for r in asks_of(scene, scene.roster[GroupKey("n/p")])} == want
+    assert {resources[r] for r in standing_of(scene).columns} == want
