@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..models import NodeName, Pod, PodKey
 from .evictable import evictable_flags, given_up_flags
@@ -123,6 +124,17 @@ class Field:
                 mask = mask & allowed
         return mask
 
+    def left_among(self, pod: Pod, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return which of some nodes that filters leave take the pod, as :meth:`left_to` says."""
+        if pod.key in self.only:
+            nodes = nodes[self.only[pod.key][nodes]]
+        for tracker, company in self._others:
+            met = company and pod.key in self.met
+            allowed = tracker.opens(pod) if met else tracker.allows(pod)
+            if allowed is not None:
+                nodes = nodes[allowed[nodes]]
+        return nodes
+
     def sifted(self, pod: Pod, mask: Mask) -> Mask:
         """Return those of the nodes that take the pod, by what only looks at single nodes."""
         for tracker in self._sifting.values():
@@ -142,7 +154,7 @@ class Field:
     def add(self, pod: Pod, node: int, times: int = 1) -> None:
         """Put the pod there (times −1: take it away)."""
         self.changes += 1
-        self.room[node] = self.room[node] - times * self.scene.row(pod)
+        self.room[node] -= times * self.scene.row(pod)
         for tracker in self._trackers:
             tracker.add(pod, node, times)
 

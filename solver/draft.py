@@ -16,20 +16,16 @@ from ..policies.limits import limits_of
 from ..policies.quota import non_preemptible_use
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
-from ..policies.tracker import Choice
 from .footing import Pledges
 from .fragments import fragments_of
 from .gone import Gone
 from .herd import Herd, herd_of
+from .placing import place_all
 from .pools import Pools, limited_queues, open_quotas
-from .scores import Score, spare_room
+from .scores import Nodes, Score
 from .spots import Spots
 from .standings import Standings
 from .ways import Ways
-
-TRIES = 60
-"""Up to so many choices of domains are tried for one request."""
-
 
 Spares = Literal["returning", "own"]
 """Whom evictions spare above all: whoever would come back by right, or only work of the claimant's
@@ -67,7 +63,6 @@ class Draft:
         """For whom a pod is evicted, where its room is not for all."""
         self._sources: dict[PodKey, list[tuple[Pools, int, bool]]] = {}
         """By pod that starts, the pools that it takes from, and whether from what was freed."""
-        self._tries = TRIES
         self.claims_of: dict[GroupKey, set[int]] = {}
         """Nodes on which a group has a right to what was freed."""
         self.pledges = Pledges()
@@ -127,7 +122,7 @@ class Draft:
 
     def quota_gap(self, group: GroupKey, row: Matrix) -> dict[QueueName, Matrix]:
         """Return by queue how much of each resource is missing below a limit; {} if none is."""
-        g = self.scene.snapshot.group(group)
+        g = self.scene.roster[group].group
         gaps: dict[QueueName, Matrix] = {}
         for q in self.scene.tree.path(g.queue):
             tops = self._tops(q)
@@ -152,7 +147,7 @@ class Draft:
 
     def beyond_due(self, group: GroupKey, row: Matrix) -> bool:
         """Say whether non-preemptible work would pass a named due."""
-        g = self.scene.snapshot.group(group)
+        g = self.scene.roster[group].group
         if g.preemptable:
             return False
         return any(
@@ -163,7 +158,7 @@ class Draft:
 
     def breaks_pledge(self, group: GroupKey, row: Matrix) -> bool:
         """Say whether earlier evictions would no longer be by right."""
-        path = self.scene.tree.path(self.scene.snapshot.group(group).queue)
+        path = self.scene.tree.path(self.scene.roster[group].group.queue)
         return not self.pledges.bear(self, path, row)
 
     # Taking and giving back
@@ -175,9 +170,9 @@ class Draft:
     def _account_row(self, pod: Pod, row: Matrix) -> None:
         if pod.group is None:
             return
-        g = self.scene.snapshot.group(pod.group)
+        g = self.scene.roster[pod.group].group
         for q in self.scene.tree.path(g.queue):
-            self.use[q] = self.use[q] + row
+            self.use[q] = self.use[q] + row  # a new one: who has kept the last sees that it changed
             if not g.preemptable:
                 self.fixed_use[q] = self.fixed_use[q] + row
 
@@ -186,10 +181,11 @@ class Draft:
         assert pod.group is not None
         self.changes.append(node)
         self.field.add(pod, node)
+        row = self.scene.row(pod)
         sources = self._sources[pod.key] = []
         for pools, at in self._pools_of(pod, node):
             frees = pools.frees(at, pod.group)
-            pools.add(at, pod.group if frees else None, -1 * self.scene.row(pod))
+            pools.add(at, pod.group if frees else None, -row)
             sources.append((pools, at, frees))
         self.places[pod.key] = node
         if self.fragments is not None:
@@ -198,7 +194,7 @@ class Draft:
         self._restless.add(pod.group)
         if self.scene.roster[pod.group].running:
             self.growing.add(pod.group)
-        self._account([pod], 1)
+        self._account_row(pod, row)
 
     def put_run(self, pods: Sequence[Pod], node: int) -> None:
         """Start pods of one spec there, each the only one of its group, which has freed nothing.
@@ -240,7 +236,7 @@ class Draft:
         """Return the pools that a pod takes from, or gives back to: its node's, its queues'."""
         out = [(self.pools, node)] if node >= 0 else []
         if self._limited and pod.group is not None:
-            path = self.scene.tree.path(self.scene.snapshot.group(pod.group).queue)
+            path = self.scene.tree.path(self.scene.roster[pod.group].group.queue)
             out += [(self._quotas, self._limited[q]) for q in path if q in self._limited]
         return out
 
@@ -312,11 +308,19 @@ class Draft:
 
     # Placing on what is free
 
-    def open_room(self, group: GroupKey) -> Matrix:
-        """Return the room that the group may use: of what was freed, what it has freed itself."""
-        room = np.minimum(self.field.room, np.maximum(self.pools.common, 0))
-        for i in self.claims_of.get(group, ()):
-            room[i] = self.open_room_on(group, i)
+    def open_room(self, group: GroupKey, nodes: Nodes | None = None) -> Matrix:
+        """Return the room that the group may use, on some nodes or on all.
+
+        Of what was freed, it is what the group has freed itself.
+        """
+        at: Nodes | slice = slice(None) if nodes is None else nodes
+        room = np.minimum(self.field.room[at], np.maximum(self.pools.common[at], 0))
+        mine = self.claims_of.get(group)
+        if not mine:
+            return room
+        own = sorted(mine) if nodes is None else np.flatnonzero(np.isin(nodes, list(mine))).tolist()
+        for k in own:
+            room[k] = self.open_room_on(group, k if nodes is None else int(nodes[k]))
         return room
 
     def open_room_on(self, group: GroupKey | None, node: int) -> Matrix:
@@ -327,56 +331,8 @@ class Draft:
         return np.asarray(np.minimum(self.field.room[node], own))
 
     def place_all(self, pods: Sequence[Pod]) -> list[tuple[Pod, int]] | None:
-        """Place all the pods on open room, equal ones together; None, and nothing, if some fail.
-
-        Pods that want to be near each other try one domain after the other.
-        """
-        choices = self.field.choices(pods)
-        if not choices:
-            return self._place_where_best(pods)
-        assert pods[0].group is not None
-        self._tries = TRIES
-        return self._place_near(pods, choices, self.open_room(pods[0].group))
-
-    def _place_near(
-        self, pods: Sequence[Pod], choices: Sequence[Choice], room: Matrix
-    ) -> list[tuple[Pod, int]] | None:
-        if not choices:
-            self._tries -= 1
-            return self._place_where_best(pods)
-        choice = choices[0]
-        mine = [p for p in pods if p.key in choice.pods]
-        for masks in (*choice.nearer, choice.domains):
-            able = [m for m in masks if self.field.might_bear(mine, m, room)]
-            for mask in sorted(able, key=lambda m: spare_room(self, m, mine)):
-                if self._tries <= 0:
-                    return None
-                with self.field.confined(choice.pods, mask):
-                    done = self._place_near(pods, choices[1:], room)
-                if done is not None:
-                    return done
-        return None if choice.hard else self._place_near(pods, choices[1:], room)
-
-    def _place_where_best(self, pods: Sequence[Pod]) -> list[tuple[Pod, int]] | None:
-        if len(pods) > 1 and not self._might_hold(pods):
-            return None
-        done: list[tuple[Pod, int]] = []
-        waiting = list(pods)
-        while waiting:
-            left: list[Pod] = []
-            for p in waiting:
-                node = self.spots_of(p).best(p)
-                if node is None:
-                    left.append(p)
-                    continue
-                self.put(p, node)
-                done.append((p, node))
-            if len(left) == len(waiting):
-                for p, _ in reversed(done):
-                    self.take_back(p)
-                return None
-            waiting = left
-        return done
+        """Place all the pods on open room; None, and nothing, if some fail (see placing.py)."""
+        return place_all(self, pods)
 
     def spots_of(self, pod: Pod) -> Spots:
         group = pod.group if self.claims_of.get(pod.group or GroupKey("")) else None
@@ -384,14 +340,6 @@ class Draft:
         if key not in self._spots:
             self._spots[key] = Spots(self, pod, group)
         return self._spots[key]
-
-    def _might_hold(self, pods: Sequence[Pod]) -> bool:
-        """Say whether open room speaks for each kind of the pods, were it alone to come."""
-        counts: dict[int, int] = {}
-        for p in pods:
-            counts[id(p.spec)] = counts.get(id(p.spec), 0) + 1
-        samples = {id(p.spec): p for p in pods}
-        return all(self.spots_of(p).hold(counts[k]) for k, p in samples.items())
 
     # Standing
 

@@ -17,7 +17,7 @@ from ..policies.evictable import given_up
 from ..policies.items import Item, leaf_key, nominated_pods, resting_items
 from ..policies.ledger import Matrix
 from ..policies.members import Members, Standing
-from ..policies.ranks import ItemId, ranks_of
+from ..policies.ranks import ranks_of
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
 from .domain_hunt import hunt
@@ -52,7 +52,7 @@ class _Greedy:
         self.slices = scene.config.tiers.slices
         self.lines: dict[QueueName, Line] = {}
         self._blocked_groups: set[GroupKey] = set()
-        self._sizes: dict[ItemId, tuple[int, ...]] = {}
+        self._sizes: dict[int, tuple[int, ...]] = {}
         self._below: dict[QueueName, list[QueueName]] = {}
         """The leaves below a queue."""
         self._in_at: dict[QueueName, tuple[Matrix, list[int]]] = {}
@@ -117,9 +117,9 @@ class _Greedy:
         )
 
     def _size(self, item: Item) -> tuple[int, ...]:
-        if item.id not in self._sizes:
-            self._sizes[item.id] = tuple(self.draft.ask(item.pods).tolist())
-        return self._sizes[item.id]
+        if id(item) not in self._sizes:  # the table holds on to its items
+            self._sizes[id(item)] = tuple(self.draft.ask(item.pods).tolist())
+        return self._sizes[id(item)]
 
     # Repair
 

@@ -82,12 +82,12 @@ class Market:
         draft, preys, pods = self._draft, self._preys, self._preys.herd.pods
         row = draft.scene.row(pod)
         asked = np.flatnonzero(row)
-        able = preys.chosen[pods.runner] & draft.scene.mask(pod)[pods.node]
+        chosen = np.flatnonzero(preys.chosen[pods.runner])
+        chosen = chosen[draft.scene.mask(pod)[pods.node[chosen]]]
         only = draft.field.only.get(pod.key)
         if only is not None:
-            able &= only[pods.node]
-        able &= ~draft.gone.pods(draft.evicted)
-        chosen = np.flatnonzero(able)
+            chosen = chosen[only[pods.node[chosen]]]
+        chosen = chosen[~draft.gone.pods(draft.evicted)[chosen]]
         if not len(chosen):
             return []
         node, runner = pods.node[chosen], pods.runner[chosen]
@@ -100,7 +100,7 @@ class Market:
             sums = np.cumsum(values, axis=0)
             return np.asarray(sums - (sums - values)[first][block])
 
-        free = draft.open_room(self._group)[node][:, asked]
+        free = draft.open_room(self._group, node[first])[block][:, asked]
         enough = (free + within(pods.rows[chosen][:, asked]) >= row[asked]).all(axis=1)
         hits = np.flatnonzero(enough)
         if not len(hits):
@@ -118,4 +118,5 @@ class Market:
         order = np.lexsort(
             (node[last], age[last], lost[last], breaks[last], dear[last], inside[last])
         )
-        return [int(i) for i in node[last][order]]
+        found: list[int] = node[last][order].tolist()
+        return found

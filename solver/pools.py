@@ -39,10 +39,11 @@ class Pools:
         if taker is None:
             self._base[at] = self._base[at] + row
         else:
-            freed = self._freed.setdefault(at, {})
-            freed[taker] = freed[taker] + row if taker in freed else row
+            of_takers = self._freed.setdefault(at, {})
+            of_takers[taker] = of_takers[taker] + row if taker in of_takers else row
         common = self._base[at]
-        for of in self._freed.get(at, {}).values():
+        freed = self._freed.get(at)
+        for of in freed.values() if freed else ():
             common = common + np.minimum(of, 0)
         self.common[at] = common
 

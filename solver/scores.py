@@ -26,7 +26,7 @@ def scores(draft: "Draft", nodes: Nodes, pod: Pod) -> Scores:
     """
     scene, room = draft.scene, draft.field.room[nodes]
     row = scene.row(pod)
-    capacity = np.maximum(scene.allocatable[nodes].astype(float), 1.0)
+    capacity = scene.once("capacity to score by", _capacity)[nodes]
     left = (room - row).astype(float) / capacity
     asked = np.flatnonzero(row)
     if draft.score == "spread":
@@ -44,9 +44,15 @@ def scores(draft: "Draft", nodes: Nodes, pod: Pod) -> Scores:
     return np.asarray(now * 100 + tight)
 
 
+def _capacity(scene: Scene) -> Scores:
+    return np.asarray(np.maximum(scene.allocatable.astype(float), 1.0))
+
+
 def _waits(draft: "Draft", nodes: Nodes, row: Matrix) -> Mask:
-    """Say where the pod would have to wait for terminating pods."""
+    """Say where the pod, which there is room for later, would have to wait for terminating pods."""
     scene = draft.scene
+    if not scene.once("short of room", _short):
+        return np.zeros(len(nodes), dtype=np.bool_)
     room = draft.field.room[nodes] - (scene.room_later[nodes] - scene.room_now[nodes])
     asked = np.flatnonzero(row)
     return np.asarray((room[:, asked] < row[asked]).any(axis=1), dtype=np.bool_)

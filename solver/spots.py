@@ -31,12 +31,17 @@ class Spots:
         self._row = draft.scene.row(pod)
         self._asked = np.flatnonzero(self._row)
         self._need = self._row[self._asked]
+        self._needs = list(zip(self._asked.tolist(), self._need.tolist(), strict=True))
         size = len(draft.scene.nodes)
+        self._able: Mask = draft.scene.mask(pod)
         self._fits: Mask = np.zeros(size, dtype=np.bool_)
         self._scores = np.full(size, np.inf)
         self._scored = np.zeros(size, dtype=np.bool_)
-        self._refused: Mask = np.zeros(size, dtype=np.bool_)
-        """Nodes that do not take such a pod by what is on each of them."""
+        self._open: Mask = np.zeros(size, dtype=np.bool_)
+        """Nodes with room that filters leave, but for those of which it is known that they do not
+        take such a pod by what is on each of them."""
+        self._found: Nodes | None = None
+        """The open nodes, as long as they are the same."""
         self._seen = len(draft.changes)
         """How many changes of the draft are in here."""
         self._last = -1
@@ -44,23 +49,49 @@ class Spots:
         self._look_at(np.arange(size))
 
     def _look_at(self, nodes: Nodes) -> None:
-        room = self._room(nodes)
-        self._fits[nodes] = (room >= self._need).all(axis=1)
+        if len(nodes) == 1:
+            self._look_at_one(int(nodes[0]))
+            return
+        fits = (self._room(nodes) >= self._need).all(axis=1)
+        self._fits[nodes] = fits
         self._scored[nodes] = False
-        self._refused[nodes] = False
+        self._open[nodes] = fits & self._able[nodes]
+        self._found = None
+
+    def _look_at_one(self, node: int) -> None:
+        fits = self._has_room(node)
+        self._fits[node] = fits
+        self._scored[node] = False
+        is_open = fits and bool(self._able[node])
+        if is_open != self._open[node]:
+            self._open[node] = is_open
+            self._found = None
+
+    def _has_room(self, node: int) -> bool:
+        draft, group = self._draft, self._group
+        if group is not None and node in draft.claims_of.get(group, ()):
+            room = draft.open_room_on(group, node).tolist()
+            return all(room[r] >= n for r, n in self._needs)
+        room, common = draft.field.room[node].tolist(), draft.pools.common[node].tolist()
+        return all(room[r] >= n and common[r] >= n for r, n in self._needs)
+
+    def _refuse(self, nodes: Nodes | int) -> None:
+        self._open[nodes] = False
+        self._found = None
+
+    def _nodes(self) -> Nodes:
+        """Return the open nodes."""
+        if self._found is None:
+            self._found = np.flatnonzero(self._open)
+        return self._found
 
     def _room(self, nodes: Nodes) -> Matrix:
         """Return the open room of nodes, of what is asked for."""
         draft = self._draft
-        if len(nodes) == 1:
-            one = draft.open_room_on(self._group, int(nodes[0]))
-            return np.asarray(one[self._asked][None, :])
         room = np.minimum(draft.field.room[nodes], np.maximum(draft.pools.common[nodes], 0))
-        if self._group is not None:
-            mine = draft.claims_of.get(self._group, ())
-            for k, i in enumerate(nodes):
-                if int(i) in mine:
-                    room[k] = draft.open_room_on(self._group, int(i))
+        mine = draft.claims_of.get(self._group, ()) if self._group is not None else ()
+        for k in np.flatnonzero(np.isin(nodes, list(mine))).tolist() if mine else ():
+            room[k] = draft.open_room_on(self._group, int(nodes[k]))
         return np.asarray(room[:, self._asked])
 
     def _catch_up(self) -> bool:
@@ -69,9 +100,13 @@ class Spots:
         if self._seen == len(changes):
             return False
         nodes = set(changes[self._seen :])
-        self._look_at(np.array(list(nodes), dtype=np.intp))
         self._seen = len(changes)
-        return nodes == {self._last}
+        if len(nodes) == 1:
+            (node,) = nodes
+            self._look_at_one(node)
+            return node == self._last
+        self._look_at(np.array(list(nodes), dtype=np.intp))
+        return False
 
     def hold(self, number: int) -> bool:
         """Say whether room and filters alone speak for so many pods."""
@@ -88,20 +123,17 @@ class Spots:
         """Return the best node for the pod on open room, or None."""
         goes_on = self._catch_up()
         last, self._last = self._last, -1
-        if not self._fits.any():
-            return None
         draft = self._draft
         if goes_on and pod.nominated is None and self._goes_on(pod, last):
             self._last = last  # it has less left over than before: no other became better
             return last
-        mask = draft.field.left_to(pod, self._fits & ~self._refused)
+        able = draft.field.left_among(pod, self._nodes())
         if draft.fragments is not None:  # their scores are dear: only of what takes the pod
-            mask = draft.field.sifted(pod, mask)
+            able = np.flatnonzero(draft.field.sifted(pod, self._mask_of(able)))
         if pod.nominated is not None:
             at = draft.scene.index.get(pod.nominated)
-            if at is not None and mask[at] and draft.field.sifts(pod, at):
+            if at is not None and at in able and draft.field.sifts(pod, at):
                 return at
-        able = np.flatnonzero(mask)
         if not len(able):
             return None
         fresh = able[~self._scored[able]]
@@ -123,7 +155,7 @@ class Spots:
         best = int(able[np.argmin(self._scores[able])])
         if self._draft.field.sifts(pod, best):
             return best
-        self._refused[best] = True
+        self._refuse(best)
         order = able[np.argsort(self._scores[able], kind="stable")]
         at, width = 1, FIRST
         while at < len(order):
@@ -134,10 +166,14 @@ class Spots:
 
     def _taking(self, pod: Pod, nodes: Nodes) -> list[int]:
         """Return those of the nodes that take the pod, in their order."""
-        mask = np.zeros(len(self._fits), dtype=np.bool_)
-        mask[nodes] = True
+        mask = self._mask_of(nodes)
         takes = self._draft.field.sifted(pod, mask)
         if takes is mask:
             return [int(n) for n in nodes]
-        self._refused[nodes] = ~takes[nodes]
+        self._refuse(nodes[~takes[nodes]])
         return [int(n) for n in nodes if takes[n]]
+
+    def _mask_of(self, nodes: Nodes) -> Mask:
+        mask = np.zeros(len(self._fits), dtype=np.bool_)
+        mask[nodes] = True
+        return mask

@@ -103,5 +103,7 @@ class _Found:
             return
         self._versions[branch] = version
         found = [draft.standings.beyond(branch, m, asks) for m in measures]
-        self.minimum[runners] = np.any([first[runners] for first, _ in found], axis=0)
-        self.elastic[runners] = np.max([elastic[runners] for _, elastic in found], axis=0)
+        first, elastic = (of[runners] for of in found[0])
+        for more, members in found[1:]:
+            first, elastic = first | more[runners], np.maximum(elastic, members[runners])
+        self.minimum[runners], self.elastic[runners] = first, elastic

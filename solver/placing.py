@@ -1,0 +1,86 @@
+"""Placing: pods onto open room, node by node where it is best, in domains where they share one."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..models import Pod
+from ..policies.ledger import Matrix
+from ..policies.tracker import Choice
+from .scores import spare_room
+
+if TYPE_CHECKING:
+    from .draft import Draft
+
+TRIES = 60
+"""Up to so many choices of domains are tried for one request."""
+
+Placed = list[tuple[Pod, int]]
+
+
+def place_all(draft: "Draft", pods: Sequence[Pod]) -> Placed | None:
+    """Place all the pods on open room, equal ones together; None, and nothing, if some fail.
+
+    Pods that want to be near each other try one domain after the other.
+    """
+    choices = draft.field.choices(pods)
+    if not choices:
+        return _where_best(draft, pods)
+    assert pods[0].group is not None
+    return _Near(draft, draft.open_room(pods[0].group)).place(pods, choices)
+
+
+class _Near:
+    """Tries domains for pods that want to share one."""
+
+    def __init__(self, draft: "Draft", room: Matrix) -> None:
+        self._draft, self._room = draft, room
+        self._tries = TRIES
+
+    def place(self, pods: Sequence[Pod], choices: Sequence[Choice]) -> Placed | None:
+        draft, room = self._draft, self._room
+        if not choices:
+            self._tries -= 1
+            return _where_best(draft, pods)
+        choice = choices[0]
+        mine = [p for p in pods if p.key in choice.pods]
+        for masks in (*choice.nearer, choice.domains):
+            able = [m for m in masks if draft.field.might_bear(mine, m, room)]
+            for mask in sorted(able, key=lambda m: spare_room(draft, m, mine)):
+                if self._tries <= 0:
+                    return None
+                with draft.field.confined(choice.pods, mask):
+                    done = self.place(pods, choices[1:])
+                if done is not None:
+                    return done
+        return None if choice.hard else self.place(pods, choices[1:])
+
+
+def _where_best(draft: "Draft", pods: Sequence[Pod]) -> Placed | None:
+    if len(pods) > 1 and not _might_hold(draft, pods):
+        return None
+    done: Placed = []
+    waiting = list(pods)
+    while waiting:
+        left: list[Pod] = []
+        for p in waiting:
+            node = draft.spots_of(p).best(p)
+            if node is None:
+                left.append(p)
+                continue
+            draft.put(p, node)
+            done.append((p, node))
+        if len(left) == len(waiting):
+            for p, _ in reversed(done):
+                draft.take_back(p)
+            return None
+        waiting = left
+    return done
+
+
+def _might_hold(draft: "Draft", pods: Sequence[Pod]) -> bool:
+    """Say whether open room speaks for each kind of the pods, were it alone to come."""
+    counts: dict[int, int] = {}
+    for p in pods:
+        counts[id(p.spec)] = counts.get(id(p.spec), 0) + 1
+    samples = {id(p.spec): p for p in pods}
+    return all(draft.spots_of(p).hold(counts[k]) for k, p in samples.items())
