@@ -68,11 +68,18 @@ class DeviceStates:
             self._samples.append(state.copy())
         return number
 
+    def holds(self, pod: Pod, number: int) -> bool:
+        """Say whether the state of this number takes the pod."""
+        known = self._answers.setdefault((pod.spec.share or whole_devices(pod), True), {})
+        if number not in known:
+            known[number] = int(self._samples[number].holds([pod]))
+        return known[number] >= 1
+
     def takes(self, pod: Pod, numbers: NDArray[np.int64], most: int) -> NDArray[np.int64]:
         """Return how many pods like this one states of these numbers take, at most ``most``."""
         kind = (pod.spec.share or whole_devices(pod), most == 1)
         known = self._answers.setdefault(kind, {})
-        if most > self._asked.get(kind, 0):
+        if most > self._asked.get(kind, 1):
             known.clear()
             self._asked[kind] = most
         found = np.flatnonzero(np.bincount(numbers)).tolist()
@@ -163,8 +170,10 @@ class DeviceTracker:
         if open_[node]:
             open_[node] = False
             if not self._floats or self._sketched(pod, takes, node):
-                number = self._states(np.array([node]))
-                takes[node] = self._known.takes(pod, number, 1)[0] >= 1
+                if self._stale[node]:
+                    self._number[node] = self._known.number(self._of.get(node) or self._idle[node])
+                    self._stale[node] = False
+                takes[node] = self._known.holds(pod, int(self._number[node]))
         return bool(takes[node])
 
     def _masks_of(self, pod: Pod) -> tuple[Mask, Mask]:

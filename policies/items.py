@@ -86,6 +86,22 @@ def items_of(scene: Scene, m: Members, pending: Sequence[Pod]) -> list[Item]:
     return out
 
 
+def ids_of(m: Members, pending: Sequence[Pod]) -> list[tuple[GroupKey, Kind, int]]:
+    """Return the ids of what :func:`items_of` returns."""
+    if m.standing is Standing.WHOLE:
+        first, elastic = m.split(m.running)
+        number, position = len(elastic) + len(pending), 0
+    else:
+        first, elastic = m.split([*m.running, *pending])
+        number = len(elastic)
+        position = AS_IT_IS if m.standing is Standing.BROKEN and not m.is_whole(first) else 0
+    out: list[tuple[GroupKey, Kind, int]] = []
+    if first or m.standing is Standing.BROKEN:
+        out.append((m.key, "minimum", position))
+    out += [(m.key, "elastic", i) for i in range(number)]
+    return out
+
+
 def resting_items(scene: Scene, m: Members) -> Sequence[Item]:
     """Return the group's items as it runs now; made once."""
     promised = scene.snapshot.nominations

@@ -65,7 +65,7 @@ class Spots:
         is_open = fits and bool(self._able[node])
         if is_open != self._open[node]:
             self._open[node] = is_open
-            self._found = None
+            self._leave_out(node, is_open)
 
     def _has_room(self, node: int) -> bool:
         draft, group = self._draft, self._group
@@ -75,9 +75,10 @@ class Spots:
         room, common = draft.field.room[node].tolist(), draft.pools.common[node].tolist()
         return all(room[r] >= n and common[r] >= n for r, n in self._needs)
 
-    def _refuse(self, nodes: Nodes | int) -> None:
-        self._open[nodes] = False
-        self._found = None
+    def _leave_out(self, node: int, is_open: bool = False) -> None:
+        """Find the open nodes anew, where it is more than that one is no longer among them."""
+        known = self._found
+        self._found = None if is_open or known is None else known[known != node]
 
     def _nodes(self) -> Nodes:
         """Return the open nodes."""
@@ -155,7 +156,8 @@ class Spots:
         best = int(able[np.argmin(self._scores[able])])
         if self._draft.field.sifts(pod, best):
             return best
-        self._refuse(best)
+        self._open[best] = False
+        self._leave_out(best)
         order = able[np.argsort(self._scores[able], kind="stable")]
         at, width = 1, FIRST
         while at < len(order):
@@ -170,7 +172,8 @@ class Spots:
         takes = self._draft.field.sifted(pod, mask)
         if takes is mask:
             return [int(n) for n in nodes]
-        self._refuse(nodes[~takes[nodes]])
+        self._open[nodes] = takes[nodes]
+        self._found = None
         return [int(n) for n in nodes if takes[n]]
 
     def _mask_of(self, nodes: Nodes) -> Mask:

@@ -4,15 +4,16 @@ The places of docs/design/order.md, section 3, for the items that all plans shar
 has the items of its minimum and of its first elastic members.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import GroupKey, Pod, QueueName
-from ..policies.items import items_of, resting_items
+from ..models import GroupKey, Pod, PodKey, QueueName
+from ..policies.items import ids_of
 from ..policies.ledger import Matrix
+from ..policies.members import Members
 from ..policies.ranks import ItemId, ranks_of
 from ..policies.standing import MEASURES, Measure, StandingTable
 from ..policies.tracker import Mask
@@ -38,7 +39,14 @@ class _Queue:
         }
         self.version = 0
         """Counts changes."""
+        self.total: Matrix = np.zeros(len(self.columns), dtype=rows.dtype)
+        """What all that stands takes."""
         self._prefix: tuple[int, Matrix] | None = None
+
+    def may_exceed(self, measure: Measure, asks: Numbers) -> bool:
+        """Say whether all that stands is beyond the measure somewhere: else no part of it is."""
+        most = self.most[measure]
+        return any(self.total[r] > most[r] for r in asks.tolist())
 
     def exceeds(self, measure: Measure, asks: Numbers, active: Mask) -> Mask:
         """Say of each item whether what stands up to it is beyond the measure.
@@ -75,40 +83,50 @@ class Standings:
             q: _Queue(table, q, np.array(mine, dtype=np.intp), matrix[mine])
             for q, mine in ordered.items()
         }
+        self._rows = matrix
         self._active: Mask = np.zeros(len(rows), dtype=np.bool_)
         self._runner = np.full(len(rows), -1, dtype=np.intp)
         self._minimum: Mask = np.zeros(len(rows), dtype=np.bool_)
         self._items: dict[GroupKey, list[int]] = {}
         self._rest()
         self._memo: dict[object, tuple[int, Any]] = {}
+        size = len(herd.runners)
+        self._none = (np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.int64))
         self._outside: dict[QueueName, tuple[tuple[int, ...], Mask]] = {}
 
     def _rest(self) -> None:
         """Let stand what runs."""
         for m in self._scene.roster.values():
             if m.running and m.key not in self._table.lost and m.group.queue in self._queues:
-                self._set(m.key, ())
+                mine = self._items[m.key] = self._places(m, ())
+                self._active[mine] = True
                 runner = self._herd.at.get(m.key)
                 if runner is not None:
-                    self._runner[self._items[m.key]] = runner
-                for item in resting_items(self._scene, m):
-                    at = self._at.get(item.id)
-                    if at is not None and item.kind == "minimum":
-                        self._minimum[at] = True
+                    self._runner[mine] = runner
+                first = [self._at.get(i) for i in ids_of(m, ()) if i[1] == "minimum"]
+                self._minimum[[at for at in first if at is not None]] = True
+        for of in self._queues.values():
+            of.total = of.rows[self._active[of.items]].sum(axis=0)
+
+    def _places(self, m: Members, started: Collection[PodKey]) -> list[int]:
+        """Return the items of a group, were these pods of it to start."""
+        coming = [p for p in m.pending if p.key in started] if started else ()
+        found = map(self._at.get, ids_of(m, coming) if m.running or coming else ())
+        return [at for at in found if at is not None]
 
     def _set(self, group: GroupKey, started: Sequence[Pod]) -> None:
         m = self._scene.roster[group]
-        self._active[self._items.get(group, [])] = False
-        mine: list[int] = []
-        if m.running or started:
-            new = {p.key for p in started}
-            coming = [p for p in m.pending if p.key in new] if new else ()
-            items = items_of(self._scene, m, coming) if coming else resting_items(self._scene, m)
-            mine = [self._at[i.id] for i in items if i.id in self._at]
-        self._items[group] = mine
+        before = self._items.get(group, [])
+        mine = self._items[group] = self._places(m, {p.key for p in started})
+        if mine == before:
+            return
+        self._active[before] = False
         self._active[mine] = True
+        more = self._rows[mine].sum(axis=0) - self._rows[before].sum(axis=0)
         for q in self._scene.tree.path(m.group.queue):
-            self._queues[q].version += 1
+            of = self._queues[q]
+            of.version += 1
+            of.total = of.total + more[of.columns]
 
     def update(self, groups: Iterable[GroupKey], started: dict[GroupKey, list[Pod]]) -> None:
         """Take note that other pods of these groups start now."""
@@ -126,15 +144,16 @@ class Standings:
     ) -> tuple[Mask, NDArray[np.int64]]:
         """Return of each runner whether its minimum is beyond, and how many elastic members are."""
         of = self._queues.get(queue)
-        size = len(self._herd.runners)
         if of is None:
-            return np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.int64)
+            return self._none
         key = (queue, measure, tuple(asks))
         known = self._memo.get(key)
         if known is None or known[0] != of.version:
             asked = np.array([k for k, r in enumerate(of.columns) if r in asks], dtype=np.intp)
-            exceeds = of.exceeds(measure, asked, self._active)
-            self._memo[key] = known = (of.version, self._by_runner(of, exceeds))
+            made = self._none
+            if of.may_exceed(measure, asked):
+                made = self._by_runner(of, of.exceeds(measure, asked, self._active))
+            self._memo[key] = known = (of.version, made)
         found: tuple[Mask, NDArray[np.int64]] = known[1]
         return found
 
