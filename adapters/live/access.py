@@ -266,6 +266,17 @@ async def opened(
         yield Access(http, settings)
 
 
+def _have_a_home() -> None:
+    """Name a home directory where the user has none, as in a container: the library asks for one.
+
+    It does so as soon as it is imported, even where the configuration is that of a pod.
+    """
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = "/"
+
+
 def _look_for(kubeconfig: str | None) -> None:
     """Raise InputError where there is no such file; the library would log a line of its own."""
     of_environment = os.environ.get("KUBECONFIG")
@@ -281,6 +292,7 @@ def _look_for(kubeconfig: str | None) -> None:
 async def _settings(
     kubeconfig: str | None, context: str | None
 ) -> Callable[[bool], Awaitable[Server]]:
+    _have_a_home()
     from kubernetes.aio import config as reading
     from kubernetes.aio.client import Configuration
     from kubernetes.aio.client.rest import RESTClientObject

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from ...models import NodeName, Pod, PodKey, PodState, Snapshot
+from ...models import Group, NodeName, Pod, PodKey, PodState, Snapshot
 
 
 def confirms(before: Snapshot, now: Snapshot, places: Mapping[PodKey, NodeName]) -> bool:
@@ -18,7 +18,8 @@ def confirms(before: Snapshot, now: Snapshot, places: Mapping[PodKey, NodeName])
     """
     if len(before.pods) != len(now.pods) or len(before.groups) != len(now.groups):
         return False
-    if any(a is not b and a != b for a, b in zip(before.groups, now.groups, strict=True)):
+    groups = [(a, b) for a, b in zip(before.groups, now.groups, strict=True) if a is not b]
+    if not all(a == b or _was_let_in(a, b, now) for a, b in groups):
         return False
     moved = [(a, b) for a, b in zip(before.pods, now.pods, strict=True) if a is not b]
     if not all(_runs_on(a, b, places) for a, b in moved):
@@ -26,6 +27,12 @@ def confirms(before: Snapshot, now: Snapshot, places: Mapping[PodKey, NodeName])
     if before.nodes is not now.nodes and before.nodes != now.nodes:
         return False
     return _rest_of(before) == _rest_of(now)
+
+
+def _was_let_in(before: Group, now: Group, seen: Snapshot) -> bool:
+    """Say whether nothing has changed but that its status lets the group in, which has pods."""
+    same = replace(before, admitted=now.admitted, asks_admission=now.asks_admission)
+    return same == now and not now.asks_admission and now.key in seen.pods_by_group
 
 
 def _runs_on(before: Pod, now: Pod, places: Mapping[PodKey, NodeName]) -> bool:

@@ -51,6 +51,10 @@ def test_it_runs_as_nobody_and_without_a_shell() -> None:
     assert json.loads(stage["CMD"]) == ["--help"]
 
 
+def test_nobody_has_a_home_directory_that_can_be_written_to() -> None:
+    assert "HOME=/tmp" in dict(last_stage())["ENV"].split()
+
+
 def test_python_writes_nothing_at_run_time() -> None:
     assert "PYTHONDONTWRITEBYTECODE=1" in dict(last_stage())["ENV"]
     assert any("compileall" in rest for word, rest in steps() if word == "RUN")

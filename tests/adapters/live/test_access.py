@@ -168,3 +168,23 @@ def test_a_configuration_that_is_missing_says_what_to_pass_and_nothing_else(
         run(ask())
     assert str(e.value).startswith(want)
     assert not caplog.records, "a line of the library's would stand beside ours"
+
+
+def test_a_user_without_a_home_directory_is_told_the_same(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nobody(uid: int) -> Any:
+        raise KeyError(uid)
+
+    monkeypatch.setenv("HOME", "")  # so that it is as before when the test is over
+    monkeypatch.delenv("HOME")
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+
+    async def ask() -> None:
+        async with opened():
+            pass
+
+    with pytest.raises(InputError, match=r"~/\.kube/config: no such file"):
+        run(ask())

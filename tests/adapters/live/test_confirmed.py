@@ -39,6 +39,23 @@ def test_pods_that_run_where_they_were_bound_confirm_the_plan() -> None:
     assert confirms(bound(), with_pods(bound(), "x/w0", ready=False, protected_until_s=5), {})
 
 
+def let_in(of: Snapshot, name: str) -> Snapshot:
+    groups = (replace(g, admitted=True) if g.name == name else g for g in of.groups)
+    return replace(of, groups=tuple(groups))
+
+
+def test_a_status_that_follows_from_the_binds_confirms_the_plan() -> None:
+    assert confirms(BEFORE, let_in(bound(), "w"), PLACES)
+
+
+def test_a_group_without_pods_that_is_let_in_has_to_be_planned() -> None:
+    empty = Members("e", "q")
+    before = snapshot(node("n1", 4), queue("q"), empty)
+
+    assert not confirms(before, let_in(before, "e"), {})
+    assert confirms(before, before, {})
+
+
 @pytest.mark.parametrize(
     "change",
     [
