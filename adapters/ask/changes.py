@@ -1,11 +1,13 @@
 """Changes: the smallest ones of each kind that would start a group, each tried before it is told.
 
-A change is tried by planning a copy of the cluster with it. Within its kind it is smallest where
-the next smaller one was tried as well and does not do, or where there is none.
+A change is told where a plan of a copy of the cluster with it starts the group. Within its kind it
+is smallest where the next smaller one was planned as well and does not do, or where there is none.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
+
+from msgspec.structs import replace
 
 from ...models import Toleration
 from ...models.edits import (
@@ -26,11 +28,12 @@ from ...policies.limits import limits_of
 from ...policies.members import Members, Standing
 from ...policies.node_rules import HARD
 from ...policies.outcome import Outcome
-from ...policies.quota import non_preemptible_use
 from ...policies.scene import Scene
-from .fewest import fewest, last_of
+from .fewest import fewest
+from .numbers import number_that_does
 from .obstacles import wanted_of
 from .promising import models_that_help
+from .raises import lowered, raises_of
 from .trial import Trial
 from .victims import Room
 
@@ -54,6 +57,8 @@ class Change(Value, frozen=True, omit_defaults=False):
     """How many pods that plan evicts."""
     smallest: bool
     """Proven smallest within its kind."""
+    revised: bool = False
+    """Takes the place of the one before: a smaller one, or the same, proven smallest."""
 
 
 def to_rows(changes: Iterable[Change]) -> list[dict[str, Any]]:
@@ -73,7 +78,7 @@ KINDS = (
     "due",
 )  # fmt: skip
 """Every kind of changes, in the order in which they are told."""
-LIKELY = ("queue", "nodes", "victims")
+LIKELY = ("queue", "nodes", "victims", "members", "priority")
 """The kinds that are looked for first: they mostly do, and are soon tried."""
 WHATEVER_IS_FREE = ("queue", "members")
 """The kinds that help a group which could not start whatever is free."""
@@ -86,22 +91,24 @@ def changes_for(
 ) -> tuple[list[Change], tuple[str, ...]]:
     """Return changes that start the group, and the kinds for which there was no time.
 
-    ``by``: what holds it: a hold, rules or the order. Of each kind one is looked for before others
-    of the kinds are.
+    ``by``: what holds it: a hold, rules or the order. The kinds take turns: of each one is looked
+    for before others of the kinds are, and none keeps the others waiting until it has gone through
+    all that it could try.
     """
     asked = _Asked(outcome, outcome.scene.roster[trial.key], trial)
     found: dict[str, list[Change]] = {k: [] for k in _kinds_for(by)}
-    open_ = {k: asked.of_kind(k) for k in sorted(found, key=lambda k: k not in LIKELY)}
+    first = {k: n for n, k in enumerate(LIKELY)}
+    open_ = {k: asked.of_kind(k) for k in sorted(found, key=lambda k: first.get(k, len(first)))}
     cut: set[str] = set()
     while open_:
         for kind, more in list(open_.items()):
-            change = None if trial.is_over else next(more, None)
-            if change is not None:
-                found[kind].append(change)
-                continue
-            del open_[kind]
-            if trial.is_over and not found[kind]:
-                cut.add(kind)
+            change = OUT if trial.is_over else next(more, OUT)
+            if isinstance(change, Change):
+                found[kind][len(found[kind]) - change.revised :] = [change]
+            elif change is OUT:
+                del open_[kind]
+                if trial.is_over and not found[kind]:
+                    cut.add(kind)
     return [c for of in found.values() for c in of], tuple(k for k in found if k in cut)
 
 
@@ -125,17 +132,36 @@ def first_change(
         if is_held and kind not in WHATEVER_IS_FREE:
             continue
         found = asked.of_kind(kind)
+        told = (c for c in found if c is not None)
         if near and kind == "nodes":
-            change = min(found, key=_nodes_added, default=None)
+            change = min(told, key=_nodes_added, default=None)
         else:
-            change = next(found, None)
+            change = _settled(told)
         if change is not None:
             return change
     return None
 
 
-def _nodes_added(change: Change) -> int:
-    return sum(e.count for e in change.edits if isinstance(e, AddNodes))
+def _settled(found: Iterator[Change]) -> Change | None:
+    """Return the first of the changes, as small as it is proven to be."""
+    change = next(found, None)
+    while change is not None and not change.smallest:
+        other = next(found, None)
+        if other is None or not other.revised:
+            break
+        change = other
+    return change
+
+
+def _nodes_added(change: Change) -> tuple[int, bool]:
+    count = sum(e.count for e in change.edits if isinstance(e, AddNodes))
+    return count, not change.smallest
+
+
+Turn = Change | None
+"""A change, or the turn of another kind: one that seemed possible does not do."""
+OUT: Final = object()
+"""Nothing of the kind is left to be tried."""
 
 
 class _Asked:
@@ -145,11 +171,11 @@ class _Asked:
         self._outcome, self._m, self._trial = outcome, m, trial
         self._scene: Scene = outcome.scene
         self._wanted = wanted_of(outcome, m)
-        self._queues = self._over_limits()
+        self._raises = raises_of(outcome, m, self._wanted)
 
-    def of_kind(self, kind: str) -> Iterator[Change]:
+    def of_kind(self, kind: str) -> Iterator[Turn]:
         """Yield the changes of one kind."""
-        makers: dict[str, Callable[[], Iterator[Change]]] = {
+        makers: dict[str, Callable[[], Iterator[Turn]]] = {
             "queue": self.queues, "level": self.levels, "toleration": self.tolerations,
             "selector": self.selectors, "cordon": self.cordons, "members": self.members,
             "nodes": self.nodes, "victims": self.victims, "priority": self.priority,
@@ -157,60 +183,39 @@ class _Asked:
         }  # fmt: skip
         return makers[kind]()
 
-    def _told(self, kind: str, edits: Sequence[Edit], smallest: bool) -> Change:
-        found = self._trial.of(edits)
-        says = " and ".join(map(str, edits))
-        smallest = smallest and not self._trial.is_over
-        return Change(kind, tuple(edits), says, found.at_once, found.evicts, smallest)
+    def _told(
+        self, kind: str, edits: Sequence[Edit], less: Sequence[Sequence[Edit]] = ()
+    ) -> Iterator[Change]:
+        """Yield a change that does; once more, if asked to, when nothing that is less does.
+
+        So what is certain is told before time goes into that.
+        """
+        change = self._change(kind, edits)
+        yield replace(change, smallest=not less)
+        if less and all(map(self._trial.refuted, less)):
+            yield replace(change, smallest=True, revised=True)
+
+    def _change(self, kind: str, edits: Sequence[Edit]) -> Change:
+        found, says = self._trial.of(edits), " and ".join(map(str, edits))
+        return Change(kind, tuple(edits), says, found.at_once, found.evicts, False)
+
+    def _does(self, edits: Sequence[Edit]) -> bool:
+        """Say whether the group starts; what is not even likely to do is not planned as a whole."""
+        return self._trial.likely(edits) and self._trial.starts(edits)
 
     # Queues
-
-    def _over_limits(self) -> list[Edit]:
-        """Return what would have to be raised for the group to stay within limits and dues."""
-        scene, g = self._scene, self._m.group
-        limits, ask = limits_of(scene), scene.rows(self._wanted)
-        out: list[Edit] = []
-        for q in scene.tree.path(g.queue):
-            for r, name in enumerate(scene.ledger.resources):
-                most, need = limits.limit[q][r], int(ask[r])
-                use = int(self._outcome.use_after[q][r])
-                named = scene.tree.queues[q].capability.get(name)
-                if need and most is not None and named is not None and use + need > most:
-                    out.append(SetQueue(q, "limit", name, use + need))
-                due = limits.due_named(q).get(r) if not g.preemptable else None
-                fixed = non_preemptible_use(scene)[q][r]
-                if need and due is not None and fixed + need > due:
-                    out.append(SetQueue(q, "due", name, fixed + need))
-        return out
 
     def queues(self) -> Iterator[Change]:
         """Yield the queue amounts that would have to be raised, if that suffices.
 
         By so many times what the group asks for: others of the queue may come before it.
         """
-        if not self._queues:
+        if not self._raises.needed:
             return
-        for change in self._fewest("queue", self._raised, MOST_TIMES):
-            less = [self._lowered(change.edits, k) for k in range(len(change.edits))]
-            smallest = change.smallest and not any(map(self._trial.starts, less))
-            yield self._told("queue", change.edits, smallest)
-
-    def _raised(self, times: int) -> list[Edit]:
-        ask = dict(zip(self._scene.ledger.resources, self._scene.rows(self._wanted), strict=True))
-        return [
-            SetQueue(e.queue, e.setting, e.resource, e.amount + (times - 1) * int(ask[e.resource]))
-            for e in self._queues
-            if isinstance(e, SetQueue) and e.amount is not None
-        ]
-
-    @staticmethod
-    def _lowered(edits: Sequence[Edit], k: int) -> list[Edit]:
-        out = list(edits)
-        e = out[k]
-        assert isinstance(e, SetQueue)
-        assert e.amount is not None
-        out[k] = SetQueue(e.queue, e.setting, e.resource, e.amount - 1)
-        return out
+        times = number_that_does(self._trial, self._raises.times, MOST_TIMES)
+        if times:
+            edits = self._raises.times(times)
+            yield from self._told("queue", edits, lowered(edits))
 
     def dues(self) -> Iterator[Change]:
         """Yield the due at which the group could claim its room from others."""
@@ -225,8 +230,8 @@ class _Asked:
             if ask[r] and r not in scene.ledger.uncounted and need > named.get(r, need):
                 edits.append(SetQueue(g.queue, "due", name, need))
                 less.append(SetQueue(g.queue, "due", name, need - 1))
-        if edits and self._trial.starts(edits):
-            yield self._told("due", edits, not self._trial.starts(less))
+        if edits and self._does(edits):
+            yield from self._told("due", edits, [less])
 
     # Wishes
 
@@ -240,12 +245,14 @@ class _Asked:
             levels = [x.name for t in self._scene.snapshot.topologies if t.name == request.topology
                       for x in t.levels]  # fmt: skip
             at = levels.index(request.required) if request.required in levels else len(levels)
+            narrower: list[list[Edit]] = []
             for level in (*reversed(levels[:at]), ""):
-                if self._trial.starts([Relax(g.key, level, name)]):
-                    yield self._told("level", [Relax(g.key, level, name)], True)
+                if self._does([Relax(g.key, level, name)]):
+                    yield from self._told("level", [Relax(g.key, level, name)], narrower)
                     break
+                narrower.append([Relax(g.key, level, name)])
 
-    def tolerations(self) -> Iterator[Change]:
+    def tolerations(self) -> Iterator[Turn]:
         """Yield single taints that would have to be tolerated."""
         taints = dict.fromkeys(
             (t.key, t.value, t.effect)
@@ -257,7 +264,7 @@ class _Asked:
         ]
         yield from self._each("toleration", edits)
 
-    def selectors(self) -> Iterator[Change]:
+    def selectors(self) -> Iterator[Turn]:
         """Yield single wishes for nodes that would have to be dropped."""
         specs = {p.spec for p in self._wanted}
         labels = sorted({k for s in specs for k, _ in s.node_selector})
@@ -266,18 +273,22 @@ class _Asked:
             edits.append(DropSelector(self._m.key))
         yield from self._each("selector", edits)
 
-    def cordons(self) -> Iterator[Change]:
+    def cordons(self) -> Iterator[Turn]:
         """Yield single cordoned nodes that would have to take pods again."""
         closed = [n.name for n in self._scene.nodes if n.unschedulable and n.ready]
         yield from self._each("cordon", [Uncordon(n) for n in closed[: 2 * MOST_OF_A_KIND]])
 
-    def _each(self, kind: str, edits: Iterable[Edit]) -> Iterator[Change]:
+    def _each(self, kind: str, edits: Iterable[Edit]) -> Iterator[Turn]:
         """Yield those single changes that suffice; a single one is the smallest there is."""
         told = 0
         for e in edits:
-            if told < MOST_OF_A_KIND and self._trial.starts([e]):
+            if told >= MOST_OF_A_KIND:
+                return
+            if self._does([e]):
                 told += 1
-                yield self._told(kind, [e], True)
+                yield from self._told(kind, [e])
+            elif self._trial.could([e]):
+                yield None
 
     # Sizes
 
@@ -294,10 +305,10 @@ class _Asked:
 
         yield from self._fewest("members", edits, m.need - 1)
 
-    def nodes(self) -> Iterator[Change]:
+    def nodes(self) -> Iterator[Turn]:
         """Yield how many nodes of a model would have to be added, for the models that help."""
         models = list(models_that_help(self._outcome, self._m, self._wanted))
-        for beside in ([], self._queues) if self._queues else ([],):
+        for beside in dict.fromkeys(((), self._raises.needed)):
             found = 0
             for n in models:
                 if found >= MOST_OF_A_KIND:
@@ -307,38 +318,25 @@ class _Asked:
                     return [*base, AddNodes(like, k)]
 
                 for change in self._fewest("nodes", edits, max(1, len(self._wanted))):
-                    found += 1
+                    found += not change.revised
                     yield change
+                yield None
             if found:
                 return
 
     def _fewest(self, kind: str, edits: Callable[[int], list[Edit]], most: int) -> Iterator[Change]:
-        """Yield the smallest number that does: from a guess on, upwards or downwards.
-
-        It is proven where the next smaller one was planned, or could not run whatever the plan.
-        """
-        low, high = self._guessed(edits, most)
-        step = 1
-        while high and not self._trial.starts(edits(high)):
-            if high >= most or self._trial.is_over:
-                return
-            low, high, step = high, min(most, high + step), 2 * step
-        middle = high - 1  # mostly the guess is right
-        while high - low > 1 and not self._trial.is_over:
-            low, high = (low, middle) if self._trial.starts(edits(middle)) else (middle, high)
-            middle = (low + high) // 2
-        if high:
-            yield self._told(kind, edits(high), high - low == 1)
-
-    def _guessed(self, edits: Callable[[int], list[Edit]], most: int) -> tuple[int, int]:
-        """Return a number that does not do, and the next that may; 0 and 0 where none does."""
-        if most < 1 or not self._trial.could(edits(most)):
-            return 0, 0
-        low = last_of(lambda n: not self._trial.could(edits(n)), 0, most)
-        if low:
-            return low, low + 1
-        room = last_of(lambda n: not self._trial.has_room(edits(n)), 0, most)
-        return 0, min(most, room + 1)
+        """Yield a small number that does; then smaller ones, until one is proven smallest."""
+        n = number_that_does(self._trial, edits, most)
+        if not n:
+            return
+        yield replace(self._change(kind, edits(n)), smallest=n == 1)
+        while n > 1 and not self._trial.refuted(edits(n - 1)):
+            if not self._trial.starts(edits(n - 1)):
+                return  # no time to know
+            n -= 1
+            yield replace(self._change(kind, edits(n)), smallest=n == 1, revised=True)
+        if n > 1:
+            yield replace(self._change(kind, edits(n)), smallest=True, revised=True)
 
     # Order
 
@@ -353,7 +351,7 @@ class _Asked:
 
         yield from self._fewest("priority", edits, len(ladder))
 
-    def victims(self) -> Iterator[Change]:
+    def victims(self) -> Iterator[Turn]:
         """Yield the smallest set of running groups without which the group would start."""
         roster = self._scene.roster.values()
         running = [m for m in roster if m.running and m.key != self._m.key]
@@ -366,9 +364,11 @@ class _Asked:
         for m in alone[:MOST_VICTIMS]:
             if told < MOST_OF_A_KIND and self._fits_without([m]):
                 edits = [RemoveGroup(m.key)]
-                if self._trial.starts(edits):
+                if self._does(edits):
                     told += 1
-                    yield self._told("victims", edits, True)
+                    yield from self._told("victims", edits)
+                else:
+                    yield None
         several = [] if told else room.several(running)
         if not several:
             return
@@ -377,10 +377,9 @@ class _Asked:
                 return
             several = fewest(running, self._fits_without)
         together: list[Edit] = [RemoveGroup(m.key) for m in several]
-        if self._trial.starts(together):
+        if self._does(together):
             less = [[e for e in together if e is not x] for x in together]
-            enough = len(less) > 1 and any(map(self._trial.starts, less))
-            yield self._told("victims", together, not enough)
+            yield from self._told("victims", together, less if len(less) > 1 else [])
 
     def _fits_without(self, groups: Sequence[Members]) -> bool:
         """Say whether nodes would have places, were these groups gone; a plan may say no yet."""

@@ -1,12 +1,13 @@
 """Trials of one explanation: edited copies of the cluster, each planned, equal ones once.
 
-A cluster that is small is planned afresh, as any other. On a larger one a plan is made from the
-plan before, or by the greedy engine: it is legal, and nobody with a better claim could have the
-place. What could not run even alone is not planned.
+What a trial says is what a plan of the copy says, made as any plan by the same settings. What could
+not run even alone is not planned; and on a large cluster the first steps of a plan say which copies
+are worth a whole one.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from ...models import Config, GroupKey, Snapshot
 from ...models.edit import edited
@@ -16,17 +17,18 @@ from ...policies.could_run import could_run
 from ...policies.outcome import Outcome
 from ...policies.registry import rules_for
 from ...policies.scene import Scene
-from ...solver.again import has_room_beside, started_again
+from ...solver.again import drafted, finished, has_room_beside, is_promising
 from ...solver.entry import plan
 from ...solver.orderly import SMALL
 from ...solver.process import SolverProcess
 from ...solver.timing import bound_now
 from .difference import GroupState, states_of
 
+T = TypeVar("T")
 MOST_PLANS = 60
 """So many plans are made for one group; what is not tried by then is not told."""
 KEPT = 8
-"""So many edited copies are kept, as the next questions are mostly about one of them."""
+"""So many edited copies and drafts are kept, as the next questions are mostly about one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ NOTHING = Tried(False)
 
 
 def is_small(snapshot: Snapshot) -> bool:
-    """Say whether edited copies of the cluster are planned afresh, search included."""
+    """Say whether a plan is so soon made that nothing is guessed before."""
     return len(snapshot.pods) <= SMALL
 
 
@@ -56,7 +58,10 @@ class Trial:
     process: SolverProcess | None
     stop: Callable[[], bool] = lambda: False
     plans: int = 0
+    """How many plans were begun."""
     _known: dict[bytes, Tried] = field(default_factory=dict)
+    _likely: dict[bytes, bool] = field(default_factory=dict)
+    _drafts: dict[bytes, Outcome] = field(default_factory=dict)
     _scenes: dict[bytes, Scene] = field(default_factory=dict)
 
     @property
@@ -71,19 +76,47 @@ class Trial:
     def is_over(self) -> bool:
         return self.plans >= MOST_PLANS or self.stop()
 
+    def likely(self, edits: Sequence[Edit]) -> bool:
+        """Guess whether the group starts after the edits; on a small cluster that is known."""
+        case = to_json(list(edits))
+        if case in self._known or is_small(self.snapshot):
+            return self.starts(edits)
+        if case not in self._likely:
+            if self.is_over:
+                return False
+            scene = self._edited(edits)
+            if not could_run(scene, self.key):
+                self._known[case] = NOTHING
+                return False
+            self.plans += 1
+            draft = drafted(scene)
+            self._likely[case] = is_promising(draft, self.key, self._has)
+            if self._likely[case]:
+                _keep(self._drafts, case, draft)
+        return self._likely[case]
+
     def starts(self, edits: Sequence[Edit]) -> bool:
         """Say whether more of the group runs or has a place than without the edits."""
         return self.of(edits).starts
 
     def of(self, edits: Sequence[Edit]) -> Tried:
-        """Apply the edits to a copy and plan it; nothing starts where that is over."""
+        """Apply the edits to a copy and plan it; nothing starts where that is over.
+
+        What was begun is ended all the same.
+        """
         case = to_json(list(edits))
         if case not in self._known:
-            if self.is_over:
+            if self.is_over and case not in self._drafts:
                 return NOTHING
             scene = self._edited(edits)
-            self._known[case] = self._planned(scene) if could_run(scene, self.key) else NOTHING
+            known = case in self._drafts or could_run(scene, self.key)
+            self._known[case] = self._planned(case, scene) if known else NOTHING
         return self._known[case]
+
+    def refuted(self, edits: Sequence[Edit]) -> bool:
+        """Say whether the group does not start after the edits, by a whole plan or in any."""
+        self.of(edits)
+        return self._known.get(to_json(list(edits))) == NOTHING
 
     def could(self, edits: Sequence[Edit]) -> bool:
         """Say whether the group could run after the edits, if it came first: else no plan does."""
@@ -93,26 +126,36 @@ class Trial:
         """Guess whether the group starts after the edits: nodes have room beside the plan."""
         return has_room_beside(self._edited(edits), self.base, self.key)
 
+    @property
+    def _has(self) -> int:
+        return len(self.base.after(self.key))
+
     def _edited(self, edits: Sequence[Edit]) -> Scene:
         case = to_json(list(edits))
         if case not in self._scenes:
-            if len(self._scenes) >= KEPT:
-                del self._scenes[next(iter(self._scenes))]
             changed = edited(self.snapshot, edits)
-            self._scenes[case] = Scene(changed, self.config, rules_for(self.config))
+            _keep(self._scenes, case, Scene(changed, self.config, rules_for(self.config)))
         return self._scenes[case]
 
-    def _planned(self, scene: Scene) -> Tried:
-        self.plans += 1
-        has = len(self.base.after(self.key))
-        if is_small(scene.snapshot):
-            made = plan(scene.snapshot, self.config, process=self.process)
-            stands = states_of(scene.snapshot, made).get(self.key, GroupState())
-            now = stands.starting > 0 and not stands.promised
-            return Tried(stands.has > has, now, len(made.evictions))
-        outcome = started_again(scene, self.base, self.key, has)
-        if outcome is None:
+    def _planned(self, case: bytes, scene: Scene) -> Tried:
+        draft = self._drafts.pop(case, None)
+        self.plans += draft is None
+        if self.config.engine == "greedy":
+            outcome = finished(draft if draft is not None else drafted(scene))
+            if len(outcome.after(self.key)) <= self._has:
+                return NOTHING
+            at_once = bound_now(outcome)
+            mine = [p.key for p in outcome.started.get(self.key, ())]
+            return Tried(True, all(k in at_once for k in mine), len(outcome.evicted))
+        made = plan(scene.snapshot, self.config, process=self.process)
+        stands = states_of(scene.snapshot, made).get(self.key, GroupState())
+        if stands.has <= self._has:
             return NOTHING
-        at_once = bound_now(outcome)
-        mine = [p.key for p in outcome.started.get(self.key, ())]
-        return Tried(True, all(k in at_once for k in mine), len(outcome.evicted))
+        now = stands.starting > 0 and not stands.promised
+        return Tried(True, now, len(made.evictions))
+
+
+def _keep(kept: dict[bytes, T], case: bytes, value: T) -> None:
+    if len(kept) >= KEPT:
+        del kept[next(iter(kept))]
+    kept[case] = value

@@ -135,7 +135,7 @@ def test_several_are_answered_in_order_and_those_that_are_gone_left_out(
 
 
 def test_when_time_is_over_nothing_more_is_told(solver: SolverProcess) -> None:
-    left = [False, False, False, True]
+    left = [False, False]  # before the group, and before its first plan
 
     found = list(briefs(world_of_two(), GREEDY, [G], solver, lambda: left.pop(0) if left else True))
 

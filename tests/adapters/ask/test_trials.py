@@ -7,7 +7,8 @@ import pytest
 from apportion.adapters.ask.explain import Explanation, explain
 from apportion.adapters.ask.trial import Trial, is_small
 from apportion.models import Config, GroupKey, Snapshot
-from apportion.models.edits import AddNodes, RemoveGroup, SetPriority, SetQueue
+from apportion.models.edit import edited
+from apportion.models.edits import AddNodes, Edit, RemoveGroup, SetPriority, SetQueue
 from apportion.policies.outcome import Outcome
 from apportion.policies.registry import rules_for
 from apportion.policies.scene import Scene
@@ -80,6 +81,29 @@ def test_equal_changes_are_planned_once() -> None:
     assert trial.starts([AddNodes("n0", 2)])
     assert trial.starts([AddNodes("n0", 2)])
     assert trial.plans == 1
+
+
+def test_a_trial_says_what_a_plan_of_the_copy_says() -> None:
+    start = large(
+        Members("r", "q", 4, on=["n0"], priority=3), Members("s", "q", 2, on=["n1"], priority=1),
+        Members("h", "q", 2, waiting=2, minimum=2, priority=2),
+        Members("g", "q", 3, waiting=2, minimum=2, priority=2), limit=14,
+    )  # fmt: skip
+    trial = trial_of(start)
+    single: list[Edit] = [
+        *(AddNodes("n0", k) for k in (1, 2, 3)), *(SetPriority(G, k) for k in (0, 3, 4, 9)),
+        RemoveGroup(GroupKey("x/r")), RemoveGroup(H), SetQueue("q", "limit", "cpu", 20_000),
+    ]  # fmt: skip
+    cases = [*([e] for e in single), [single[-1], AddNodes("n0", 2)]]
+
+    for edits in cases:
+        made = plan(edited(start, edits), GREEDY)
+        mine = [p for p in made.places if p.startswith("x/g")]
+
+        found = trial.of(edits)
+
+        assert (found.starts, found.evicts) == (bool(mine), len(made.evictions) if mine else 0)
+    assert {trial.starts(edits) for edits in cases} == {True, False}
 
 
 def test_more_of_a_queue_starts_the_group_and_less_does_not() -> None:

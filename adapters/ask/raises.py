@@ -1,0 +1,59 @@
+"""Raises: amounts of queues that would have to be larger for a group to stay within them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...models import Pod
+from ...models.edits import Edit, SetQueue
+from ...policies.limits import limits_of
+from ...policies.members import Members
+from ...policies.outcome import Outcome
+from ...policies.quota import non_preemptible_use
+
+
+@dataclass(frozen=True, slots=True)
+class Raises:
+    """Limits and dues of a group's queue path that it exceeds beside a plan."""
+
+    needed: tuple[SetQueue, ...]
+    """What each would have to be for the group to have room beside the plan."""
+    asked: Mapping[str, int]
+    """What the group asks for, by resource."""
+
+    def times(self, n: int) -> list[Edit]:
+        """Return the amounts with room for n times what the group asks for."""
+        return [
+            SetQueue(e.queue, e.setting, e.resource, e.amount + (n - 1) * self.asked[e.resource])
+            for e in self.needed
+            if e.amount is not None
+        ]
+
+
+def raises_of(outcome: Outcome, m: Members, wanted: Sequence[Pod]) -> Raises:
+    """Return what would have to be raised for the pods that the group wants next."""
+    scene, g = outcome.scene, m.group
+    limits, ask = limits_of(scene), scene.rows(wanted)
+    out: list[SetQueue] = []
+    for q in scene.tree.path(g.queue):
+        for r, name in enumerate(scene.ledger.resources):
+            most, need = limits.limit[q][r], int(ask[r])
+            use = int(outcome.use_after[q][r])
+            named = scene.tree.queues[q].capability.get(name)
+            if need and most is not None and named is not None and use + need > most:
+                out.append(SetQueue(q, "limit", name, use + need))
+            due = limits.due_named(q).get(r) if not g.preemptable else None
+            fixed = non_preemptible_use(scene)[q][r]
+            if need and due is not None and fixed + need > due:
+                out.append(SetQueue(q, "due", name, fixed + need))
+    asked = {name: int(v) for name, v in zip(scene.ledger.resources, ask, strict=True)}
+    return Raises(tuple(out), asked)
+
+
+def lowered(edits: Sequence[Edit]) -> list[list[Edit]]:
+    """Return the edits with one amount a unit less, for each of the amounts."""
+    out: list[list[Edit]] = []
+    for k, e in enumerate(edits):
+        if isinstance(e, SetQueue) and e.amount is not None:
+            less = SetQueue(e.queue, e.setting, e.resource, e.amount - 1)
+            out.append([*edits[:k], less, *edits[k + 1 :]])
+    return out
