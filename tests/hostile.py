@@ -71,7 +71,8 @@ def answers_of(word: str) -> Mapping[str, str]:
         (Member(word, word, word, "cpu", (Holder(word, 1),)),), True,
         Order("entitled", (Rival(group, word, "running", 1, "due", word),), word), (change,),
     )  # fmt: skip
-    stands = GroupChange(group, word, GroupState(), GroupState("starts", starting=1), (pod,))
+    stands = GroupChange(group, word, GroupState(), GroupState("starts", starting=1), (pod,),
+                         (Reason(word, word, word),))  # fmt: skip
     amounts = Amounts({f"example.com/{word}": 1000})
     difference = Difference(
         (stands,), (group,), (), (group,),

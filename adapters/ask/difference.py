@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from ...models import Amounts, GroupKey, Plan, PodKey, PodState, Snapshot
+from ...models import Amounts, GroupKey, Plan, PodKey, PodState, Reason, Snapshot
 from ...models.amounts import total
 from ...models.value import Value
 
@@ -41,6 +41,8 @@ class GroupChange(Value, frozen=True, omit_defaults=False):
     after: GroupState
     displaced: tuple[PodKey, ...] = ()
     """Pods that would go on running, and do not any more."""
+    why: tuple[Reason, ...] = ()
+    """Why the changed plan holds it, where it does."""
 
 
 class QueueChange(Value, frozen=True, omit_defaults=False):
@@ -138,11 +140,12 @@ def _groups(before: tuple[Snapshot, Plan], after: tuple[Snapshot, Plan]) -> Iter
     went_on, goes_on = _going_on(*before), _going_on(*after)
     nothing = GroupState()
     known = {**after[0].groups_by_key, **before[0].groups_by_key}
+    why = {h.group: h.reasons for h in after[1].held}
     for key in sorted({*old, *new}):
         a, b = old.get(key, nothing), new.get(key, nothing)
         lost = sorted(went_on.get(key, set()) - goes_on.get(key, set()))
         if a != b or lost:
-            yield GroupChange(key, known[key].queue, a, b, tuple(lost))
+            yield GroupChange(key, known[key].queue, a, b, tuple(lost), why.get(key, ()))
 
 
 def _going_on(snapshot: Snapshot, plan: Plan) -> Mapping[GroupKey, set[PodKey]]:

@@ -48,8 +48,9 @@ def _groups(
     table = grid(48, None)
     for key in keys[:MOST_ROWS]:
         c = by_key[key]
-        said = f"{_state(c.before)} → {_state(c.after)}"
-        table.add_row("", Text(plain(key), style=style), Text(said))
+        said = Text(f"{_state(c.before)} → {_state(c.after)}")
+        why = [Text.assemble((f"{plain(r.rule)}: ", "dim"), plain(r.message)) for r in c.why]
+        table.add_row("", Text(plain(key), style=style), Text("\n").join([said, *why]))
     yield table
     yield from more(keys)
 

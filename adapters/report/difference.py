@@ -30,10 +30,11 @@ def _groups(d: Difference) -> Html:
         [
             name(c.group), name(c.queue), _state(c.before), _state(c.after),
             _effect(c.group, d), f"{len(c.displaced):,}",
+            name("; ".join(f"{r.rule}: {r.message}" for r in c.why)),
         ]
         for c in d.groups
     ]  # fmt: skip
-    heads = ("group", "queue", "as it is", "changed", "so it", "displaced pods")
+    heads = ("group", "queue", "as it is", "changed", "so it", "displaced pods", "held by")
     return _made("Groups that stand differently", heads, rows, (5,))
 
 

@@ -27,6 +27,19 @@ spec:
   schedulerName: apportion
   containers: [{name: main, resources: {requests: {cpu: 1}}}]
 """
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: 2
+  completions: 2
+  completionMode: Indexed
+  template:
+    spec:
+      schedulerName: SCHEDULER
+      containers: [{name: main, resources: {requests: {cpu: 3}}}]
+"""
 
 
 @pytest.fixture
@@ -92,6 +105,31 @@ def test_what_is_submitted_is_read_beside_the_cluster(cli: Any, world: str, tmp_
     answer = asked(cli, "-f", world, "--submit", str(tmp_path / "pod.yaml"))
 
     assert answer["startsMore"] == ["default/late"]
+
+
+def test_a_job_is_submitted_and_why_it_would_wait_is_said(
+    cli: Any, world: str, tmp_path: Path
+) -> None:
+    (tmp_path / "job.yaml").write_text(JOB.replace("SCHEDULER", "apportion"))
+
+    answer = asked(cli, "-f", world, "--submit", str(tmp_path / "job.yaml"))
+
+    (train,) = answer["groups"]
+    assert (train["group"], train["after"]["waiting"]) == ("default/train", 2)
+    assert {r["rule"] for r in train["why"]} == {"capacity", "preemption"}
+    page = cli("whatif", "-f", world, "--submit", str(tmp_path / "job.yaml")).out
+    for why in train["why"]:
+        assert f"{why['rule']}: {why['message']}"[:40] in page
+
+
+def test_a_job_of_another_scheduler_is_told_of(cli: Any, world: str, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB.replace("SCHEDULER", "other"))
+
+    result = cli("whatif", "-f", world, "--submit", str(tmp_path / "job.yaml"))
+
+    assert result.code == 2
+    assert "no new group" in result.err
+    assert "pass --scheduler-name other to plan those" in result.err
 
 
 def test_the_changed_cluster_can_be_written_and_planned(
