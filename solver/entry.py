@@ -47,6 +47,10 @@ but no more than this part of the rest."""
 TOO_LARGE = "too large to search as a whole in the time left"
 
 
+class LeftOverError(Exception):
+    """Not all that waits can start without somebody who leaves."""
+
+
 @dataclass
 class Answer:
     """A decision, what is known of each tier, and how it came about."""
@@ -65,6 +69,7 @@ def plan(
     process: SolverProcess | None = None,
     memory: Memory | None = None,
     is_named: bool = True,
+    all_or_nothing: bool = False,
 ) -> Plan:
     """Solve one scheduling cycle.
 
@@ -84,17 +89,23 @@ def plan(
         between snapshots, object by object, is not worked out again. No result depends on it.
     is_named
         Whether the plan has the digest of its snapshot, which costs a pass over all of it.
+    all_or_nothing
+        Whether a plan is of no use in which not all that waits starts, or somebody leaves.
 
     Returns
     -------
     Plan
         Verified by the checker, with the bound of every tier that was computed.
+
+    Raises
+    ------
+    LeftOverError
+        With ``all_or_nothing``, as soon as greedy's plan is of no use.
     """
     del previous
+    settings = config if config is not None else Config()
     with one_cycle():
-        return _plan(
-            snapshot, config if config is not None else Config(), process, memory, is_named
-        )
+        return _plan(snapshot, settings, process, memory, is_named, all_or_nothing)
 
 
 def _plan(
@@ -103,6 +114,7 @@ def _plan(
     process: SolverProcess | None,
     memory: Memory | None,
     is_named: bool,
+    all_or_nothing: bool,
 ) -> Plan:
     clock = Clock(None if config.deterministic else config.budget_ms / 1000.0)
     scene = Scene(snapshot, config, rules_for(config), memory)
@@ -111,19 +123,27 @@ def _plan(
     try:
         if config.engine != "greedy":
             solver.start()
-        answer = solve(scene, config, solver, clock)
+        answer = solve(scene, config, solver, clock, all_or_nothing)
     finally:
         if own:
             solver.kill()
     return assemble(scene, answer, clock, snapshot.digest if is_named else "")
 
 
-def solve(scene: Scene, config: Config, process: SolverProcess, clock: Clock) -> Answer:
+def solve(
+    scene: Scene,
+    config: Config,
+    process: SolverProcess,
+    clock: Clock,
+    all_or_nothing: bool = False,
+) -> Answer:
     """Greedy first, then the solver, then the better of the two."""
     ranking = rank_and_place(scene)
     levels = levels_of(scene, ranking)
     goals = goals_for(config, scene.rules)
     greedy = settle_greedy(scene, ranking, levels)
+    if all_or_nothing and _leaves_over(scene, greedy):
+        raise LeftOverError
     if config.engine == "greedy":
         base = outcome_of(scene, greedy, levels)
         return _greedy_answer(base, goals, config, clock, "asked for")
@@ -181,6 +201,12 @@ def kept_for_the_end(clock: Clock, greedy: Decision) -> float:
         return 0.0
     least = clock.spent() * (WITH_VICTIMS if greedy.evicted else AS_LONG)
     return max(0.0, min(OF_REST * left, max(AFTERWARDS * clock.budget_s, least)))
+
+
+def _leaves_over(scene: Scene, decision: Decision) -> bool:
+    """Say whether something that waits does not start, or somebody leaves."""
+    waiting = (p for m in scene.roster.waiting for p in m.pending)
+    return bool(decision.evicted) or any(p.key not in decision.places for p in waiting)
 
 
 def _everything_starts(scene: Scene, decision: Decision) -> bool:

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -28,6 +29,7 @@ from ...models import (
 )
 from ...policies.registry import built_in, rules_for
 
+T = TypeVar("T")
 FOR_EVER_S = 1 << 62
 """Gathered pods are protected until then: they cannot leave."""
 WORTH = 2
@@ -119,16 +121,16 @@ class Gathered:
                 self._forget()
             self._nodes, self._special = snapshot.nodes, special
         dirty: dict[GroupKey, None] = {}
-        now, was = snapshot.pods_by_key, self._pods
-        self._drop_pods([k for k in was if k not in now], dirty)
-        self._put_pods([p for k, p in now.items() if was.get(k) is not p], dirty)
-        groups = snapshot.groups_by_key
-        for key in [k for k in self._groups if k not in groups]:
-            del self._groups[key]
-            dirty[key] = None
-        for key in [k for k, g in groups.items() if self._groups.get(k) is not g]:
-            self._groups[key] = groups[key]
-            dirty[key] = None
+        gone, come = _differing(self._pods.values(), snapshot.pods)
+        self._drop_pods([p.key for p in gone], dirty)
+        self._put_pods(come, dirty)
+        ended, begun = _differing(self._groups.values(), snapshot.groups)
+        for group in ended:
+            del self._groups[group.key]
+            dirty[group.key] = None
+        for group in begun:
+            self._groups[group.key] = group
+            dirty[group.key] = None
         while dirty:
             dirty = self._settle(dirty)
 
@@ -142,8 +144,7 @@ class Gathered:
                 self._families[old.group].pods.pop(key)
                 dirty[old.group] = None
 
-    def _put_pods(self, pods: Collection[Pod], dirty: dict[GroupKey, None]) -> None:
-        self._drop_pods([p.key for p in pods if p.key in self._pods], dirty)
+    def _put_pods(self, pods: Iterable[Pod], dirty: dict[GroupKey, None]) -> None:
         for p in pods:
             self._pods[p.key] = p
             if p.group is not None:
@@ -234,6 +235,12 @@ class Gathered:
             heap.made = None
             if not heap.pods:
                 del self._heaps[alike]
+
+
+def _differing(before: Collection[T], now: Collection[T]) -> tuple[list[T], list[T]]:
+    """Return what was there only before, and what is only now; an object is itself alone."""
+    was, there = set(map(id, before)), set(map(id, now))
+    return [a for a in before if id(a) not in there], [b for b in now if id(b) not in was]
 
 
 def _tells_pods_apart(node: Node) -> bool:

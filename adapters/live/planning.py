@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from ...models import Config, Plan, Snapshot
 from ...policies.memory import Memory
+from ...solver.entry import LeftOverError
 from ...solver.entry import plan as solve
 from ...solver.process import LATE, SolverProcess
 from .gathered import Gathered, is_safe_under
@@ -15,8 +16,6 @@ Planner = Callable[[Snapshot, Config, SolverProcess | None], Plan]
 SOLVER_START_S = 10.0
 """How long the first plan waits for a solver process that is starting; it takes a second or two."""
 STARTING = "the solver process is starting"
-CALM_MS = 1000
-"""The budget of a plan that counts only if all that waits starts at once."""
 
 
 class Solving:
@@ -56,9 +55,14 @@ class Solving:
         few = self._gathered.of(snapshot) if is_safe_under(config) else None
         if few is None:
             return None
-        short = replace(config, budget_ms=min(config.budget_ms, CALM_MS))
-        made = solve(few, short, process=process, memory=self._memory, is_named=False)
-        return replace(made, config=config.digest) if is_calm(made) else None
+        try:
+            made = solve(
+                few, config, process=process, memory=self._memory, is_named=False,
+                all_or_nothing=True,
+            )  # fmt: skip
+        except LeftOverError:
+            return None
+        return made if is_calm(made) else None
 
 
 def is_calm(made: Plan) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from apportion.models import Config, Plan, Snapshot
-from apportion.solver.entry import plan
+from apportion.solver.entry import LeftOverError, plan
 from apportion.solver.search import Clock
 from apportion.solver.search import search as searched
 from oracle.build import Members, node, queue, snapshot
@@ -94,3 +94,25 @@ def test_where_everything_starts_no_other_greedy_plan_is_made(
 
     assert len(made.places) == 5
     assert len(asked) == others
+
+
+def test_where_only_all_is_of_use_nothing_is_searched_for_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searches: list[object] = []
+    monkeypatch.setattr("apportion.solver.entry.search", lambda *of: searches.append(of))
+    late = Members("late", "q", cpu=3, waiting=4)
+    high = Members("high", "q", cpu=4, waiting=3, minimum=3, priority=9)
+    low = Members("low", "q", on=["n0", "n1"])
+
+    for parts in ((late,), (low, high), (Members("giant", "q", cpu=9, waiting=1),)):
+        with pytest.raises(LeftOverError):
+            plan(snapshot(*NODES, queue("q"), *parts), CONFIG, all_or_nothing=True)
+    assert not searches
+
+
+def test_where_only_all_is_of_use_a_plan_in_which_all_starts_is_as_ever() -> None:
+    world = snapshot(*NODES, queue("q"), Members("g", "q", waiting=5))
+    settings = replace(CONFIG, deterministic=True)
+
+    assert plan(world, settings, all_or_nothing=True) == plan(world, settings)
