@@ -84,6 +84,9 @@ class GroupSpecBody(Hot):
     sub_group_policy: list[SubGroupPolicyBody] | None = None
     preemptibility: str | None = None
     sub_groups: list[SubGroupBody] | None = None
+    min_sub_group: Count | None = None
+    preemption_delay: Any = None
+    staleness_grace_period: Any = None
     topology_constraint: TopologyConstraintBody | None = None
     scheduling_policy: PolicyBody | None = None
     scheduling_constraints: ConstraintsBody | None = None

@@ -22,6 +22,7 @@ from .nearness import (
     tiers_near,
 )
 from .resources import amounts
+from .subgroup_tree import SubgroupTree, check_tree, tree_of
 
 FINISHED = ("Completed", "Finished", "Failed")
 _LIMITS = "limits."
@@ -53,6 +54,8 @@ class Draft:
     owner: Owner | None = None
     near: Nearness | None = None
     splits: list[Split] = field(default_factory=list)
+    tree: SubgroupTree | None = None
+    """KAI's subgroups, where the group needs some of many."""
     hold: list[Reason] = field(default_factory=list)
 
     @property
@@ -126,17 +129,19 @@ def _kai(draft: Draft, thing: Thing, spec: GroupSpecBody, faults: Faults, ledger
         ledger.warn(draft.title, "spec.preemptibility", f"{said[:40]!r} is unknown; passed over")
     draft.queue = draft.queue or thing.labels.get("kai.scheduler/queue", "")
     draft.priority_class = draft.priority_class or thing.labels.get("priorityClassName", "")
-    parents = {g.parent for g in spec.sub_groups or () if g.parent}
     draft.near = levels_near(spec.topology_constraint, "spec.topologyConstraint")
     draft.splits = subgroup_splits(spec.sub_groups or [])
-    for i, sub in enumerate(spec.sub_groups or ()):
-        path = f"spec.subGroups[{i}]"
-        if not sub.name:
-            faults.add(f"{path}.name", "is missing; pods name their subgroup by it")
-        elif sub.name not in parents:
-            draft.roles[sub.name] = 1 if sub.min_member is None else sub.min_member
-        if sub.min_sub_group is not None:
-            ledger.warn(draft.title, f"{path}.minSubGroup", "is not used yet")
+    tree = tree_of(spec.sub_groups, spec.min_sub_group)
+    check_tree(tree, faults)
+    draft.roles = tree.leaves
+    if tree.chooses and not faults:
+        draft.tree = tree
+    for path, said in (
+        ("spec.preemptionDelay", spec.preemption_delay),
+        ("spec.stalenessGracePeriod", spec.staleness_grace_period),
+    ):
+        if said is not None:
+            ledger.warn(draft.title, path, "is not used yet")
 
 
 def _plain(draft: Draft, thing: Thing, spec: GroupSpecBody, faults: Faults, ledger: Ledger) -> None:

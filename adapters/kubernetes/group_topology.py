@@ -58,6 +58,7 @@ def placement_of(
             out.subgroups_of[thing.key] = tuple(dict.fromkeys(names))
     running = {c.thing.key for c in pods if c.state is PodState.RUNNING}
     _minima(draft, [c.thing for c in pods], running, world, out)
+    _choose(draft, [c.thing for c in pods], running, world)
     out.subgroups = tuple(Subgroup(name, request) for name, request in sorted(requests.items()))
     return out
 
@@ -103,6 +104,23 @@ def _minima(
                 draft.roles[role] = minima[name]
         return
     out.roles, out.minima = roles, minima
+
+
+def _choose(draft: Draft, things: Sequence[Thing], running: set[str], world: World) -> None:
+    """Keep the minima of those of KAI's subgroups that the group needs, and say which they are."""
+    if draft.tree is None:
+        return
+    there = Counter(role_of(t) for t in things)
+    runs = Counter(role_of(t) for t in things if t.key in running)
+    draft.roles, where = draft.tree.chosen(there, runs)
+    if not draft.roles:
+        draft.minimum = 0
+    said = ", ".join(sorted(draft.roles))
+    for path in where:
+        world.ledger.warn(
+            draft.title, path,
+            f"needs some of its subgroups, whichever they are; for this plan it needs {said}",
+        )  # fmt: skip
 
 
 def _most_begun(members: Mapping[str, str], running: set[str], split: Split) -> list[str]:

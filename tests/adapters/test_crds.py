@@ -15,7 +15,7 @@ from apportion.models import InputError
 
 OTHER_DIALECTS = {
     "preemptibility", "subGroups", "topologyConstraint", "schedulingPolicy",
-    "schedulingConstraints", "priority",
+    "schedulingConstraints", "priority", "minSubGroup", "preemptionDelay", "stalenessGracePeriod",
 }  # fmt: skip
 """Fields of PodGroups that are not Volcano's."""
 LENIENT = {".spec.state"}
