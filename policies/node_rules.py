@@ -10,6 +10,8 @@ from ..models.selector import GT, LT, integer
 from .api import NodeFeatures
 from .podset import PodSet
 
+NOT_READY = Taint(key="node.kubernetes.io/not-ready", effect="NoSchedule")
+UNREACHABLE = "node.kubernetes.io/unreachable"
 UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 HARD = ("NoSchedule", "NoExecute")
 
@@ -37,21 +39,31 @@ def tolerated(pods: PodSet, taint: Taint) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NodeState:
-    """A node takes pods when it is ready and not cordoned (or the pod bears the cordon's taint)."""
+    """A node takes pods when it is ready and not cordoned, or the pod bears the taint of that.
+
+    What bears the taint of a node that is not ready may be what makes it so, as a network's own pod
+    does; a node that nobody has heard of takes nothing.
+    """
 
     name: str = "node-state"
 
     def sees(self, pods: PodSet) -> NodeFeatures:
-        return NodeFeatures(state=True)
+        return NodeFeatures(state=True, taints=True)
 
     def refuse(self, pods: PodSet, node: Node) -> Reason | None:
         if node.elsewhere:
             return Reason(self.name, f"node {node.name}", "is of another shard")
-        if not node.ready:
+        if not node.ready and not (_starts_up(node) and tolerated(pods, NOT_READY)):
             return Reason(self.name, f"node {node.name}", "is not ready")
         if node.unschedulable and not tolerated(pods, UNSCHEDULABLE):
             return Reason(self.name, f"node {node.name}", "is cordoned")
         return None
+
+
+def _starts_up(node: Node) -> bool:
+    """Say whether the node itself says that it is not ready, and is marked so."""
+    keys = {t.key for t in node.taints}
+    return NOT_READY.key in keys and UNREACHABLE not in keys
 
 
 @dataclass(frozen=True, slots=True)

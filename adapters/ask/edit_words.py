@@ -47,6 +47,10 @@ def group_key(snapshot: Snapshot, text: str) -> GroupKey:
         pods = [p for p in snapshot.pods if text in (p.key, p.name) and p.group is not None]
         found = sorted({p.group for p in pods if p.group is not None})
     if len(found) != 1:
+        for r in snapshot.rejected:
+            kind, _, name = r.object.partition(" ")
+            if kind == "Pod" and text in (name, name.partition("/")[2]):
+                raise InputError(f"{r.object} was refused: {r.path} {r.message}")
         raise unknown("group", text, snapshot.groups_by_key)
     return found[0]
 

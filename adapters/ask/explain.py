@@ -90,7 +90,8 @@ def _explain(
     made = known if known is not None else plan(snapshot, config, process=process)
     queue = snapshot.group(key).queue
     state = states_of(snapshot, made)[key]
-    reasons = _reasons(made, key)
+    unread = _unread(snapshot, key)
+    reasons = (*_reasons(made, key), *unread)
     if not reasons:
         return Explanation(key, queue, state)
     scene = Scene(snapshot, config, rules_for(config))
@@ -103,7 +104,8 @@ def _explain(
     if held is not None or not scene.roster[key].pending:
         by, minimal = "hold", True
         one = held if held is not None else reasons[0]
-        found = (Member(one.rule, one.about, one.message),)
+        said = [one, *(r for r in unread if r != one)]
+        found = tuple(Member(r.rule, r.about, r.message) for r in said)
     elif not standing_of(scene).could_run[key]:
         by = "rules"
         conflict = conflict_of(scene, key, process, limit_s)
@@ -123,6 +125,22 @@ def _explain(
 
 def _reasons(made: Plan, key: GroupKey) -> tuple[Reason, ...]:
     return next((h.reasons for h in made.held if h.group == key), ())
+
+
+def _unread(snapshot: Snapshot, key: GroupKey) -> tuple[Reason, ...]:
+    """Return pods of the namespace that were refused at the door, if the group lacks members.
+
+    Whose they are nobody knows, as they could not be read.
+    """
+    group = snapshot.group(key)
+    if sum(p.group == key for p in snapshot.pods) >= group.minimum:
+        return ()
+    there = f"Pod {group.namespace}/"
+    return tuple(
+        Reason("input", r.object, f"was refused, and may be a member: {r.path} {r.message}")
+        for r in snapshot.rejected
+        if r.object.startswith(there)
+    )
 
 
 def to_document(of: Explanation) -> dict[str, Any]:

@@ -4,13 +4,16 @@ from typing import Any
 
 import pytest
 
-from apportion.models import Snapshot, Toleration
+from apportion.models import Snapshot, Taint, Toleration
 from apportion.policies.testing import accepts, refuses
 
 from .builders import NOW, Members, after, node, placed, queue, reasons, rule, snapshot
 from .conftest import Solve
 
 STATE = rule("node-state")
+STARTS = Taint("node.kubernetes.io/not-ready", effect="NoSchedule")
+LOST = Taint("node.kubernetes.io/unreachable", effect="NoSchedule")
+ALL = Toleration("", "Exists")
 BEARS = Toleration("node.kubernetes.io/unschedulable", "Exists", effect="NoSchedule")
 
 
@@ -30,6 +33,10 @@ def world_of(*tolerations: Toleration, **state: Any) -> Snapshot:
             (Toleration("", "Exists"),),
             "not ready",
         ),
+        ("starting up", {"ready": False, "taints": (STARTS,)}, (), "is not ready"),
+        ("starting up, borne", {"ready": False, "taints": (STARTS,)}, (ALL,), ""),
+        ("lost", {"ready": False, "taints": (LOST,)}, (ALL,), "is not ready"),
+        ("starting up and lost", {"ready": False, "taints": (STARTS, LOST)}, (ALL,), "not ready"),
         ("cordoned", {"unschedulable": True}, (), "is cordoned"),
         ("cordoned, borne", {"unschedulable": True}, (BEARS,), ""),
         ("cordoned, all is borne", {"unschedulable": True}, (Toleration("", "Exists"),), ""),
