@@ -160,10 +160,6 @@ def scenario_of(document: Document) -> Scenario:
         if key in data:
             del data[key]
             faults.append((key, what))
-    groups = data.get("groups")
-    for i, group in enumerate(groups if isinstance(groups, list) else []):
-        if isinstance(group, dict) and "runtime" in group:
-            faults.append((f"groups[{i}].runtime", "comes with a later version"))
     if isinstance(data.get("expect"), dict):
         data["expect"] = [data["expect"]]
     return parsed(data, Scenario, named(document), faults)

@@ -100,6 +100,7 @@ class ScenarioGroup(Strict):
     running: list[Pattern] | dict[str, Count] = Field(default_factory=list)
     created: Moment | None = None
     age: Age | None = None
+    runtime: Age | None = None
     user: Pattern | None = None
     labels: Labels = Field(default_factory=dict)
     annotations: Labels = Field(default_factory=dict)

@@ -175,6 +175,8 @@ def _pod(
             notes["volcano.sh/task-priority"] = str(role.priority)
         if role.preemptable is not None:
             notes["volcano.sh/preemptable"] = str(role.preemptable).lower()
+    if group.runtime is not None:
+        notes["apportion.dev/runtime"] = group.runtime
     if group.user is not None:
         notes["apportion.dev/user"] = group.user
     requests = group.requests if role is None or role.requests is None else role.requests

@@ -13,6 +13,7 @@ from .strict import Strict
 OPTIONS: Mapping[str, str] = {
     "set_queue": "--set-queue",
     "remove": "--remove",
+    "wait": "--wait",
     "copy_": "--copy",
     "set_priority": "--set-priority",
     "set_requests": "--set-requests",
@@ -44,6 +45,7 @@ class ScenarioEdit(Strict):
     submit: ScenarioGroup | None = None
     copy_: str | None = Field(default=None, alias="copy")
     remove: str | None = None
+    wait: str | None = None
     set_priority: str | None = None
     resize: str | None = None
     set_minimum: str | None = None

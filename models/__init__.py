@@ -5,6 +5,7 @@ from .blocks import DeviceBlocks
 from .budget import Budget
 from .config import Config, ExpectedPod, QueueShare, TierSettings
 from .devices import Device, DeviceShare
+from .end import End, EndBy
 from .errors import ApportionError, BugError, InputError
 from .group import Group
 from .names import GroupKey, NodeName, PodKey, QueueName
@@ -57,6 +58,8 @@ __all__ = [
     "DeviceMatch",
     "DeviceRequest",
     "DeviceShare",
+    "End",
+    "EndBy",
     "Eviction",
     "ExpectedPod",
     "Group",

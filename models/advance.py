@@ -46,8 +46,8 @@ def advance(
         elif p.key in evicted:
             p = replace(
                 p, state=PodState.PENDING, node=None, nominated=None, started_s=None,
-                created_s=now, protected_until_s=None, uid="", devices=(), cells=(), claimed=(),
-                ready=True,
+                created_s=now, protected_until_s=None, end=None, uid="", devices=(), cells=(),
+                claimed=(), ready=True,
             )  # fmt: skip
         elif p.ours and (p.key in promised or p.nominated is not None):
             p = replace(p, nominated=promised.get(p.key))

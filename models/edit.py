@@ -21,6 +21,7 @@ from .edit_groups import (
     without_selector,
 )
 from .edit_nodes import cordoned, drained, removed, uncordoned, with_nodes
+from .edit_wait import waited
 from .edits import (
     AddNodes,
     CopyGroup,
@@ -41,6 +42,7 @@ from .edits import (
     Submit,
     Tolerate,
     Uncordon,
+    Wait,
 )
 from .errors import InputError
 from .pod import Pod, PodState
@@ -147,6 +149,7 @@ _BY_KIND: Mapping[type, Callable[[Snapshot, Any], Snapshot]] = {
     CopyGroup: copied,
     Submit: submitted,
     RemoveGroup: without_group,
+    Wait: waited,
     SetPriority: given_priority,
     Resize: resized,
     SetMinimum: given_minimum,

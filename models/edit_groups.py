@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from .edit_wait import without_groups
 from .edits import (
     CopyGroup,
     DropSelector,
@@ -74,7 +75,7 @@ def _like(pod: Pod, group: Group, name: str, now_s: int) -> Pod:
     state = PodState.GATED if pod.state is PodState.GATED else PodState.PENDING
     return replace(
         pod, name=name, group=group.key, state=state, node=None, nominated=None, started_s=None,
-        created_s=now_s, protected_until_s=None, uid="", devices=(), cells=(), claimed=(),
+        created_s=now_s, protected_until_s=None, end=None, uid="", devices=(), cells=(), claimed=(),
         claim_names={}, ready=True, gates=pod.gates if state is PodState.GATED else (),
     )  # fmt: skip
 
@@ -98,14 +99,7 @@ def submitted(snapshot: Snapshot, edit: Submit) -> Snapshot:
 
 def without_group(snapshot: Snapshot, edit: RemoveGroup) -> Snapshot:
     """Return the snapshot without the group and its pods."""
-    key = group_named(snapshot, edit.group).key
-    gone = {p.key for p in snapshot.pods_by_group.get(key, ())}
-    return replace(
-        snapshot,
-        groups=tuple(g for g in snapshot.groups if g.key != key),
-        pods=tuple(p for p in snapshot.pods if p.group != key),
-        nominations=tuple(of for of in snapshot.nominations if of[0] not in gone),
-    )
+    return without_groups(snapshot, {group_named(snapshot, edit.group).key})
 
 
 def given_priority(snapshot: Snapshot, edit: SetPriority) -> Snapshot:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
+from .end import span
 from .group import Group
 from .names import GroupKey
 from .pod import Pod
@@ -96,6 +97,15 @@ class RemoveGroup(Value, frozen=True, tag_field="edit", tag="removeGroup"):
 
     def __str__(self) -> str:
         return f"remove group {self.group}"
+
+
+class Wait(Value, frozen=True, tag_field="edit", tag="wait"):
+    """The groups that are known to end in so many seconds are gone; the moment stays the same."""
+
+    seconds: int
+
+    def __str__(self) -> str:
+        return f"wait {span(self.seconds)}"
 
 
 class SetPriority(Value, frozen=True, tag_field="edit", tag="setPriority"):
@@ -224,6 +234,7 @@ Edit = (
     | CopyGroup
     | Submit
     | RemoveGroup
+    | Wait
     | SetPriority
     | Resize
     | SetMinimum

@@ -5,6 +5,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from .amounts import Amounts
+from .end import End
 from .names import GroupKey, NodeName, PodKey
 from .numa import CellShare
 from .podspec import PodSpec
@@ -66,6 +67,8 @@ class Pod(Value, frozen=True, dict=True):
     """Ids of the devices that its own claims have."""
     claim_names: Mapping[str, str] = {}
     """The ResourceClaim behind each of its claims, where there is one already."""
+    end: End | None = None
+    """Of a pod that runs: when it ends, where that is known."""
     ready: bool = True
     """False: it runs, and says that it is not ready."""
 

@@ -21,8 +21,8 @@ from .trial import Trial, is_small
 from .whatif import repeatable
 
 KINDS = (
-    "queue", "cordon", "nodes", "level", "toleration", "selector", "members", "priority", "due",
-    "victims",
+    "queue", "cordon", "nodes", "level", "toleration", "selector", "members", "wait", "priority",
+    "due", "victims",
 )  # fmt: skip
 """Kinds of changes, in the order in which they are tried; the first that does is told."""
 MOST_PLANS = 20

@@ -12,11 +12,13 @@ from ...models.edits import (
     SetQueue,
     Tolerate,
     Uncordon,
+    Wait,
 )
 from ...models.quantity import show
 from ...policies.limits import limits_of
 from ...policies.scene import Scene
 from .changes import Change
+from .waits import Waits
 
 
 def brief_words(scene: Scene, group: GroupKey, change: Change, evicted: int = 0) -> str:
@@ -53,6 +55,8 @@ def _words(scene: Scene, group: GroupKey, edit: Edit) -> str:
         case DropSelector():
             what = f"node selector {edit.label}" if edit.label else "required node affinity"
             return f"without its {what}"
+        case Wait():
+            return Waits.of(scene.snapshot).says_briefly(edit)
         case SetPriority():
             return f"with priority {edit.priority}"
         case RemoveGroup():

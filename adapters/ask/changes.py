@@ -36,6 +36,7 @@ from .promising import models_that_help
 from .raises import lowered, raises_of
 from .trial import Trial
 from .victims import Room
+from .waits import Waits
 
 MOST_TIMES = 8
 """So many times what it asks for a queue is raised at most."""
@@ -74,8 +75,8 @@ def to_rows(changes: Iterable[Change]) -> list[dict[str, Any]]:
 
 
 KINDS = (
-    "queue", "level", "toleration", "selector", "cordon", "members", "nodes", "victims", "priority",
-    "due",
+    "queue", "level", "toleration", "selector", "cordon", "members", "nodes", "wait", "victims",
+    "priority", "due",
 )  # fmt: skip
 """Every kind of changes, in the order in which they are told."""
 LIKELY = ("queue", "nodes", "victims", "members", "priority")
@@ -178,8 +179,8 @@ class _Asked:
         makers: dict[str, Callable[[], Iterator[Turn]]] = {
             "queue": self.queues, "level": self.levels, "toleration": self.tolerations,
             "selector": self.selectors, "cordon": self.cordons, "members": self.members,
-            "nodes": self.nodes, "victims": self.victims, "priority": self.priority,
-            "due": self.dues,
+            "nodes": self.nodes, "wait": self.waits, "victims": self.victims,
+            "priority": self.priority, "due": self.dues,
         }  # fmt: skip
         return makers[kind]()
 
@@ -338,13 +339,19 @@ class _Asked:
         if n > 1:
             yield replace(self._change(kind, edits(n)), smallest=True, revised=True)
 
-    # Order
+    # Others
+
+    def waits(self) -> Iterator[Change]:
+        """Yield how long to wait until enough of what runs has ended, where that is known."""
+        waits = Waits.of(self._scene.snapshot)
+        yield from map(waits.told, self._fewest("wait", waits.until, len(waits.moments)))
 
     def priority(self) -> Iterator[Change]:
         """Yield the lowest priority with which the group would start."""
         g = self._m.group
-        mine = self._scene.roster.values()
-        ladder = sorted({n + 1 for m in mine for n in _priorities(m) if n >= g.priority})
+        all_ = self._scene.roster.values()
+        theirs = {m.group.priority for m in all_} | {p.priority for m in all_ for p in m.running}
+        ladder = sorted(n + 1 for n in theirs if n >= g.priority)
 
         def edits(n: int) -> list[Edit]:
             return [SetPriority(g.key, ladder[n - 1])]
@@ -389,7 +396,3 @@ class _Asked:
         world = scene.world(gone)
         world.present.extend(without.new_pods)
         return Field(scene, without.room, world).place(self._wanted).places is not None
-
-
-def _priorities(m: Members) -> Iterable[int]:
-    return (m.group.priority, *(p.priority for p in m.running))

@@ -18,9 +18,11 @@ from ...models.edits import (
     SetRequests,
     SetWeight,
     Tolerate,
+    Wait,
 )
 from ...models.quantity import parse
 from ...models.unknown import unknown
+from ..durations import duration_ms
 
 _QUEUE_NUMBER = re.compile(r"(?P<name>.+)\.(?P<what>weight|priority)=(?P<value>.*)")
 _QUEUE_AMOUNT = re.compile(
@@ -57,6 +59,15 @@ def group_key(snapshot: Snapshot, text: str) -> GroupKey:
 
 def removal(snapshot: Snapshot, text: str) -> Edit:
     return RemoveGroup(group_key(snapshot, text))
+
+
+def wait(snapshot: Snapshot, text: str) -> Edit:
+    """Read a time such as ``2h10m``."""
+    del snapshot
+    try:
+        return Wait(-(-duration_ms(text) // 1000))
+    except ValueError as e:
+        raise InputError(f"--wait: {e}") from e
 
 
 def copy(snapshot: Snapshot, text: str) -> Edit:
@@ -139,6 +150,7 @@ def queue(snapshot: Snapshot, text: str) -> Edit:
 READERS: dict[str, Callable[[Snapshot, str], Edit]] = {
     "--set-queue": queue,
     "--remove": removal,
+    "--wait": wait,
     "--copy": copy,
     "--set-priority": priority,
     "--set-requests": requests,

@@ -23,8 +23,8 @@ _VERDICT = {
 _KINDS = {
     "queue": "more of its queue", "level": "a wider level", "toleration": "a toleration",
     "selector": "one wish less", "cordon": "a node back", "members": "fewer members",
-    "nodes": "more nodes", "victims": "other groups gone", "priority": "a higher priority",
-    "due": "a higher due",
+    "nodes": "more nodes", "wait": "others end", "victims": "other groups gone",
+    "priority": "a higher priority", "due": "a higher due",
 }  # fmt: skip
 
 
@@ -133,7 +133,8 @@ def _changes(changes: Sequence[Change]) -> Iterable[Table | Text]:
     yield title("Would start it", "each was planned; any one of these suffices")
     table = grid(20, None, None)
     for c in changes[:MOST_ROWS]:
-        when = "now" if c.starts else "once others have left"
+        soon = "then" if c.kind == "wait" else "now"
+        when = soon if c.starts else "once others have left"
         notes = [when]
         if c.evicts:
             notes.append(f"that plan evicts {count(c.evicts, 'pod')}")

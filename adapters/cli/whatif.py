@@ -57,6 +57,9 @@ def whatif(
     remove: Annotated[
         Texts, _texts("--remove", "GROUP", "The group and its pods are gone.")
     ] = None,
+    wait: Annotated[
+        Texts, _texts("--wait", "TIME", "What is known to end by then has ended: 2h10m.")
+    ] = None,
     set_priority: Annotated[Texts, _texts("--set-priority", "GROUP=N", "Another priority.")] = None,
     resize: Annotated[Texts, _texts("--resize", "GROUP[:ROLE]=N", "So many members.")] = None,
     set_minimum: Annotated[
@@ -105,7 +108,7 @@ def whatif(
         "remove_node": remove_node, "drain": drain, "cordon": cordon, "uncordon": uncordon
     }  # fmt: skip
     groups = {
-        "--set-queue": set_queue, "--remove": remove, "--copy": copy,
+        "--set-queue": set_queue, "--remove": remove, "--wait": wait, "--copy": copy,
         "--set-priority": set_priority, "--set-requests": set_requests, "--resize": resize,
         "--set-minimum": set_minimum, "--relax": relax, "--tolerate": tolerate,
         "--drop-selector": drop_selector,

@@ -180,6 +180,7 @@ class PodSpecBody(Hot):
     node_name: str | None = None
     scheduler_name: str | None = None
     priority: Int32 | None = None
+    active_deadline_seconds: Int32 | None = None
     priority_class_name: str | None = None
     preemption_policy: str | None = None
     node_selector: dict[str, str | None] | None = None

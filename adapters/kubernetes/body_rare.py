@@ -133,7 +133,7 @@ class LimitRange(Outside):
 
 
 class ScaleSpec(Outside):
-    """How many pods a workload asks for, and whether all at once.
+    """How many pods a workload asks for, whether all at once, and for how long.
 
     ``replicas``; of a Job ``parallelism`` and ``completions``.
     """
@@ -144,12 +144,14 @@ class ScaleSpec(Outside):
     completion_mode: str | None = None
     backoff_limit_per_index: Natural | None = None
     pod_management_policy: str | None = None
+    active_deadline_seconds: Annotated[int, Field(ge=0, le=2**53)] | None = None
 
 
 class ScaleStatus(Outside):
-    """How many pods of a Job have succeeded, those that are deleted since included."""
+    """Since when a Job runs, and how many of its pods have succeeded, deleted ones included."""
 
     succeeded: Natural | None = None
+    start_time: str | None = None
 
 
 class Workload(Outside):

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ...models import Amounts, Group, Pod
+from ...models import Amounts, Group, Pod, PodState
 from .drafts import FINISHED, Draft, replica_of
+from .ends import end_of
 from .faults import Ledger
 from .group_topology import Placement, placement_of
 from .membership import Dialect, Reference, references
@@ -204,6 +205,7 @@ def build(
             pod_of(
                 c, group.key, world, placed.subgroups_of.get(c.thing.key, ()),
                 placed.roles.get(c.thing.key),
+                end_of(c, m.draft.thing, owners, world) if c.state is PodState.RUNNING else None,
             )
             for c in m.pods
         )  # fmt: skip

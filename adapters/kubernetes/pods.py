@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from ...models import GroupKey, NodeName, Pod, PodSpec, PodState
+from ...models import End, GroupKey, NodeName, Pod, PodSpec, PodState
 from ...models.devices import GPU
 from .aligned import cells_of, marks_of, with_cells
 from .body_pod import PodBody, PodSpecBody, PodStatusBody
@@ -233,12 +233,13 @@ def pod_of(
     world: World,
     subgroups: tuple[str, ...] = (),
     role: str | None = None,
+    end: End | None = None,
 ) -> Pod:
     """Return the pod of the snapshot; its role is what it says itself, unless one is given."""
     thing, body = candidate.thing, candidate.body
     status: PodStatusBody = thing.body.status or PodStatusBody()
     owner = thing.owner
-    started = _started_s(thing, status)
+    started = started_s(thing)
     holds = candidate.state in (PodState.RUNNING, PodState.TERMINATING)
     return Pod(
         namespace=thing.namespace,
@@ -259,6 +260,7 @@ def pod_of(
         created_s=world.taken_at_s if thing.created_s is None else thing.created_s,
         started_s=started if holds else None,
         protected_until_s=_protected_until(thing, status, started, world) if holds else None,
+        end=end,
         ready=_is_ready(status) if holds else True,
         gates=tuple(sorted(g.name or "" for g in body.scheduling_gates or ())),
         uid=thing.uid,
@@ -334,7 +336,9 @@ def _scheduled_s(status: PodStatusBody) -> int | None:
     return None
 
 
-def _started_s(thing: Thing, status: PodStatusBody) -> int | None:
+def started_s(thing: Thing) -> int | None:
+    """Return when the pod started, as far as anything says it."""
+    status: PodStatusBody = thing.body.status or PodStatusBody()
     started = moment(status.start_time, "", Faults())
     if started is None:
         started = _scheduled_s(status)

@@ -110,7 +110,7 @@ class Families:
                 new = self._backdrop.objects.good(*key)
                 if new is not None:
                     self._owners[key] = new
-                if old is None or new is None or not _differ_in_status_only(old, new):
+                if old is None or new is None or not _differ_in_progress_only(old, new):
                     self.owners.add(owner)
                     out |= self._looks_up_to.having(owner)
                 else:  # matters to gangs only, of which some members may have succeeded
@@ -265,7 +265,12 @@ def _gang(owner: Owner) -> str:
     return "/".join(owner)
 
 
-def _differ_in_status_only(a: Thing, b: Thing) -> bool:
-    of_a, of_b = getattr(a.body, "spec", None), getattr(b.body, "spec", None)
+def _differ_in_progress_only(a: Thing, b: Thing) -> bool:
+    """Say whether two readings of an owner differ in its status only, but for when it began."""
     head = ("uid", "created_s", "labels", "annotations", "owner")
-    return all(getattr(a, x) == getattr(b, x) for x in head) and of_a == of_b
+    return all(getattr(a, x) == getattr(b, x) for x in head) and _asked(a) == _asked(b)
+
+
+def _asked(thing: Thing) -> tuple[object, object]:
+    status = getattr(thing.body, "status", None)
+    return getattr(thing.body, "spec", None), getattr(status, "start_time", None)

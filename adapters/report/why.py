@@ -77,5 +77,6 @@ def _changes(changes: Sequence[Change]) -> Html:
 
 
 def _when(change: Change) -> str:
-    when = "now" if change.starts else "once others have left"
+    soon = "then" if change.kind == "wait" else "now"
+    when = soon if change.starts else "once others have left"
     return f"{when}, evicting {count(change.evicts, 'pod')}" if change.evicts else when

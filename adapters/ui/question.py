@@ -39,6 +39,7 @@ OPTIONS: Mapping[str, tuple[str, str]] = {
     ADD: ("add nodes like one", "NODE=N"),
     "--copy": ("submit copies of a group", "GROUP=N"),
     "--remove": ("remove a group", "GROUP"),
+    "--wait": ("wait", "2h10m"),
     "--set-priority": ("set a priority", "GROUP=N"),
     "--resize": ("resize a group", "GROUP=N"),
     "--set-minimum": ("set a minimum", "GROUP=N"),

@@ -81,13 +81,13 @@ def test_every_edit_is_an_option(cli: Any, tmp_path: Path) -> None:
         "--set-requests", "gang:cpu=1", "--resize", "gang=3", "--set-minimum", "gang=1",
         "--relax", "gang", "--tolerate", "gang=a=b:NoSchedule", "--drop-selector", "gang=disk",
         "--uncordon", "shut", "--cordon", "n0", "--drain", "n1", "--remove-node", "n0",
-        "--set-queue", "q.weight=3", "--add-nodes", "1", "--like", "n1",
+        "--set-queue", "q.weight=3", "--wait", "90s", "--add-nodes", "1", "--like", "n1",
     )  # fmt: skip
 
     assert sorted(e["edit"] for e in answer["edits"]) == [
         "addNodes", "copyGroup", "cordon", "drain", "dropSelector", "relax", "removeGroup",
         "removeNode", "resize", "setMinimum", "setPriority", "setRequests", "setWeight",
-        "tolerate", "uncordon",
+        "tolerate", "uncordon", "wait",
     ]  # fmt: skip
 
 

@@ -215,6 +215,10 @@ class Changing:
             labels["kueue.x-k8s.io/queue-name"] = self._name("lq", 2)
         if self._often(0.1):
             notes["volcano.sh/queue-name"] = self._name("q", 3)
+        if self._often(0.1):
+            notes["apportion.dev/runtime"] = self._one("90s", "soon")
+        if self._often(0.1):
+            labels["kueue.x-k8s.io/max-exec-time-seconds"] = self._one("600", "1h")
         if how in (7, 8):
             return ("ReplicaSet", self._name("s", 3))
         return ("Job", self._name("j", 3)) if how == 9 else None
@@ -362,6 +366,9 @@ class Changing:
         made = self._owner("batch/v1", "Job", self._name("j", 3), ("JobSet", self._name("j", 2)))
         if self._often(0.4):
             made["spec"] |= {"parallelism": 2, "completions": 2, "completionMode": "Indexed"}
+        if self._often(0.4):
+            made["spec"]["activeDeadlineSeconds"] = self._one(60, 3600)
+            made.setdefault("status", {})["startTime"] = NOON
         return made
 
     def _job_set(self) -> Data:

@@ -12,6 +12,7 @@ from apportion.adapters.kubernetes.reader import read_thing
 from apportion.adapters.live.increments import Increments
 from apportion.adapters.live.mirror import Mirror
 from apportion.adapters.live.shelves import Entry, Shelves
+from apportion.models import End, EndBy
 from kubernetes_objects import (
     NOON,
     NOON_S,
@@ -194,6 +195,20 @@ def test_a_later_moment_alone_reads_nothing_again() -> None:
     assert mirror.read_again == (0, 0)
     assert all(a is b for a, b in zip(before.pods, after.pods, strict=True))
     assert after.taken_at_s == before.taken_at_s + 1
+
+
+def test_pods_of_a_job_hear_when_it_began() -> None:
+    mirror = world()
+    late = obj("batch/v1", "Job", "late", meta=META, spec={"activeDeadlineSeconds": 60})
+    put(mirror, late, pod("y", owner=("Job", "late"), meta=META, nodeName="n0"))
+    assert pod_in(mirror.snapshot(NOON_S), "y").end is None
+
+    put(mirror, {**late, "status": {"startTime": NOON}})
+    got = mirror.snapshot(NOON_S)
+
+    assert pod_in(got, "y").end == End(NOON_S + 60, EndBy.DEADLINE)
+    assert mirror.read_again == (0, 1)
+    assert got == mirror.fresh(NOON_S)
 
 
 def test_the_progress_of_a_job_does_not_concern_pods_that_need_nobody() -> None:
