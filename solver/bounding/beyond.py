@@ -5,13 +5,14 @@ starts can only add to that sum. So items whose sum exceeds it already are alway
 other one is only if enough starts before it, at least by what is missing (its gap).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...models import GroupKey, PodState, QueueName
 from ...policies.items import AS_IT_IS, Item
+from ...policies.ledger import Matrix
 from ...policies.ranks import ranks_of
 from ...policies.standing import MEASURES, Measure, StandingTable
 
@@ -51,6 +52,24 @@ def beyond_of(table: StandingTable) -> Mapping[Spot, Beyond]:
                     asked[:, r] = False
             over = np.asarray((asked & (sums > most)).any(axis=1), dtype=np.bool_)
             out[q, measure] = _sorted(items, asked, most - sums, over)
+    return out
+
+
+def growing(
+    beyond: Mapping[Spot, Beyond], started: "Mapping[QueueName, Matrix]"
+) -> Mapping[Spot, Collection[GroupKey]]:
+    """Return who could become beyond there at all.
+
+    ``started``: what could start in each queue, at most.
+    """
+    out: dict[Spot, Collection[GroupKey]] = {}
+    for spot, of in beyond.items():
+        most = started.get(spot[0])
+        if most is not None:
+            some = np.zeros(len(of.items), dtype=np.bool_)
+            for r, gaps in of.gaps.items():
+                some |= gaps < most[r]
+            out[spot] = {of.items[n][0] for n in np.flatnonzero(some)}
     return out
 
 

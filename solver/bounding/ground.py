@@ -1,11 +1,11 @@
 """The ground of rights: starts and victims by queue, and what measures leave."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from ...models import QueueName
+from ...models import GroupKey, QueueName
 from ...policies.standing import StandingTable
 from .beyond import Beyond, Spot
 from .claims import Claims
@@ -25,13 +25,14 @@ class Ground:
         table: StandingTable,
         beyond: Mapping[Spot, Beyond],
         claims: Claims,
+        grown: Mapping[Spot, Collection[GroupKey]],
         use: Use,
         reach: Reach,
     ) -> None:
         self.parts, self.placing = parts, placing
         self.table, self.beyond, self.claims = table, beyond, claims
         self.program = parts.program
-        self.use, self.reach = use, reach
+        self.grown, self.use, self.reach = grown, use, reach
         self.kinds = list(parts.victims.kinds)
         self.counts = np.array(list(parts.victims.kinds.values()), dtype=np.float64)
         held = parts.held[[k.shape for k in self.kinds]] if self.kinds else parts.held[:0]

@@ -1,6 +1,6 @@
 """Growth: what starts in a branch may make more of its running work be beyond a measure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ class Growth:
 
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
-        self._amounts: dict[Spot, Real] = {}
+        self._able: dict[Spot, tuple[Index, Real, Index]] = {}
 
     def tell(self, r: int, spot: Spot, columns: list[int]) -> None:
         """What goes from a branch is beyond in any case, or what starts there has made it so."""
@@ -27,18 +27,30 @@ class Growth:
         program.put(row, self.ground.parts.evicted[always], -self.ground.held[always, r])
         if of is None:
             return
-        if spot not in self._amounts:
-            found = [self._amount(*item) for item in of.items]
-            self._amounts[spot] = np.array(found).reshape(-1, len(self.ground.parts.unit))
-        amounts = self._amounts[spot][:, r] / self.ground.parts.unit[r]
-        before = self._before(spot, of)
+        able, rows, before = self._growing(spot, of)
+        amounts = rows[:, r] / self.ground.parts.unit[r]
+        if not amounts.any() or not len(before):
+            return
         for c, gaps in of.gaps.items():
             more = program.add_columns(amounts.sum())
             program.put(row, more, -1.0)
-            for free, slope in _lines(gaps, amounts, self.ground.parts.unit[c]):
+            for free, slope in _lines(gaps[able], amounts, self.ground.parts.unit[c]):
                 line = program.add_rows(free)
                 program.put(line, more, 1.0)
                 self.ground.put_starts(line, before, c, -slope)
+
+    def _growing(self, spot: Spot, of: Beyond) -> tuple[Index, Real, Index]:
+        """Return which items could become beyond, what may go with each, and what starts before."""
+        if spot not in self._able:
+            grown = self.ground.grown.get(spot, ())
+            able = [n for n, (group, _) in enumerate(of.items) if group in grown]
+            rows = np.array([self._amount(*of.items[n]) for n in able])
+            self._able[spot] = (
+                np.array(able, dtype=np.int64),
+                rows.reshape(-1, len(self.ground.parts.unit)),
+                self._before(spot, [of.items[n][0] for n in able]),
+            )
+        return self._able[spot]
 
     def _amount(self, group: GroupKey, minimum: bool) -> Real:
         """Return what may go with an item: all of the group with its minimum, else any one pod."""
@@ -47,8 +59,8 @@ class Growth:
         whole, single = self.ground.parts.lost[group]
         return whole if minimum else single
 
-    def _before(self, spot: Spot, of: Beyond) -> Index:
-        """Return what starts that could come before some item that is not beyond."""
+    def _before(self, spot: Spot, groups: Sequence[GroupKey]) -> Index:
+        """Return what starts that could come before some item of these groups."""
         tree, roster = self.ground.parts.scene.tree, self.ground.parts.scene.roster
         mine = [
             n for q, some in self.ground.starts_of.items() if spot[0] in tree.path(q) for n in some
@@ -56,7 +68,7 @@ class Growth:
         out = np.array(sorted(mine), dtype=np.int64)
         if self.ground.claims.grown.get(spot) == ANY or not len(out):
             return out
-        least = min((roster[g].group.priority for g, _ in of.items), default=ANY)
+        least = min((roster[g].group.priority for g in groups), default=ANY)
         return out[np.array([p > least for p in self.ground.priority[out]], dtype=np.bool_)]
 
 

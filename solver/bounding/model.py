@@ -11,14 +11,14 @@ from ...models import GroupKey
 from ...policies.levels import Levels
 from ...policies.scene import Scene
 from ...policies.standing import standing_of
-from .beyond import beyond_of
+from .beyond import beyond_of, growing
 from .claims import claims_of
 from .ground import Ground
-from .nodes import classes_of, idle_devices, room_without
+from .nodes import classes_of, idle_devices, places_of, room_without
 from .parts import Parts, Placing
 from .program import Index, Program, Real
 from .queues import staying_use, tell_queues
-from .reach import Reach, told_apart
+from .reach import Reach, most_started, told_apart
 from .rights import tell_rights
 from .victims import Candidate, candidates, victims_of
 from .work import starts_of
@@ -39,16 +39,19 @@ def model_of(scene: Scene, levels: Levels, apart: bool = False) -> Ground:
     may_leave = {p.key for c in groups for p in c.able if p.spec.share is not None}
     idle = idle_devices(scene, may_leave)
     beyond = beyond_of(table) if claims.spots and groups else {}
-    victims = victims_of(scene, groups, beyond, claims, idle)
-    use = staying_use(scene)
-    reach = Reach(table, claims, starts, victims, use)
-    starts = told_apart(starts, reach)
     room = room_without(scene)
+    use = staying_use(scene)
+    reach = Reach(table, claims, starts, groups, use)
+    free = [int(places_of(s, room).sum()) for s in starts.shapes]
+    grown = growing(beyond, most_started(starts, reach, free))
+    victims = victims_of(scene, groups, beyond, grown, claims, idle)
+    reach.given = {s for k in victims.kinds for s in k.could}
+    starts = told_apart(starts, reach)
     freed = np.zeros_like(room)
-    places = np.array(victims.places, dtype=np.int64).reshape(-1, 2)
-    if len(places):
-        np.add.at(freed, places[:, 1], np.array(victims.rows)[places[:, 0]])
-    alone = np.unique(places[:, 1]) if apart else NO_NODES
+    of, on = victims.places
+    if len(of):
+        np.add.at(freed, on, np.array(victims.rows)[of])
+    alone = np.unique(on) if apart else NO_NODES
     classes = classes_of(starts.shapes, room, freed, idle.on_node, alone)
     widest = np.max([s.row for s in starts.shapes], axis=0, initial=1)
     unit = np.exp2(np.ceil(np.log2(np.maximum(widest.astype(np.float64), 1.0))))
@@ -59,7 +62,7 @@ def model_of(scene: Scene, levels: Levels, apart: bool = False) -> Ground:
     parts = Parts(scene, program, starts, victims, classes, unit, rows, held, evicted, lost)
     placing, taken = _tell_nodes(parts)
     tell_queues(parts)
-    ground = Ground(parts, placing, table, beyond, claims, use, reach)
+    ground = Ground(parts, placing, table, beyond, claims, grown, use, reach)
     tell_rights(ground, taken)
     return ground
 
@@ -143,11 +146,11 @@ def _tell_rightless(parts: Parts, s: Index, c: Index, placed: Index) -> None:
 
 def _by_class(parts: Parts) -> tuple[Index, Index, Real]:
     """Return shape, class and number of victims wherever there are some."""
-    places = np.array(parts.victims.places, dtype=np.int64).reshape(-1, 2)
-    classes = parts.classes.of_node[places[:, 1]]
+    shapes, nodes = parts.victims.places
+    classes = parts.classes.of_node[nodes]
     kept = classes >= 0
     size = max(1, parts.classes.size)
-    key, counts = np.unique(places[kept, 0] * size + classes[kept], return_counts=True)
+    key, counts = np.unique(shapes[kept] * size + classes[kept], return_counts=True)
     return key // size, key % size, counts.astype(np.float64)
 
 

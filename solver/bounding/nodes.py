@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...models import Pod, PodKey, PodState
 from ...models.devices import GPU
-from ...policies.evictable import given_up
+from ...policies.evictable import given_up, given_up_pods
 from ...policies.scene import Scene
 from .program import Index, Real
 from .work import Shape, whole_devices
@@ -66,14 +66,16 @@ def idle_devices(scene: Scene, may_leave: "set[PodKey]") -> Idle:
         dtype=np.int64,
     )
     on: dict[tuple[int, int], list[Pod]] = {}
+    goes, whole = given_up_pods(scene), dict[int, int]()
     for p, i in scene.before:
-        if p.spec.share is None and GPU not in p.spec.requests:
+        spec = p.spec
+        if id(spec) not in whole:
+            whole[id(spec)] = whole_devices(p) if spec.share is None else -1
+        if not whole[id(spec)] or p.state is PodState.TERMINATING or p.key in goes:
             continue
-        if p.state is PodState.TERMINATING or _goes_anyway(scene, p):
-            continue
-        if p.spec.share is None:
-            devices[i] -= whole_devices(p)
-        for d in p.devices if p.spec.share is not None else ():
+        if spec.share is None:
+            devices[i] -= whole[id(spec)]
+        for d in p.devices if spec.share is not None else ():
             on.setdefault((i, d), []).append(p)
     of_share: dict[str, float] = {}
     for (i, _), pods in on.items():
@@ -84,24 +86,24 @@ def idle_devices(scene: Scene, may_leave: "set[PodKey]") -> Idle:
     return Idle(np.maximum(devices, 0), of_share)
 
 
-def _goes_anyway(scene: Scene, pod: Pod) -> bool:
-    return (
-        pod.state is PodState.RUNNING
-        and pod.group is not None
-        and given_up(scene, scene.roster[pod.group])
-    )
-
-
 def room_without(scene: Scene) -> "NDArray[np.int64]":
     """Return what is free on each node once what every plan may give up is gone."""
     room = scene.room_later.copy()
-    for m in scene.roster.values():
-        if m.running and given_up(scene, m):
+    for m in scene.roster.broken:
+        if given_up(scene, m):
             for p in m.running:
                 if p.node in scene.index:
                     i = scene.index[p.node]
                     room[i] = room[i] + scene.row(p)
     return np.maximum(room, 0)
+
+
+def places_of(shape: Shape, room: "NDArray[np.int64]") -> Index:
+    """Return how many pods of a shape each node has room for."""
+    fit = np.where(shape.mask, np.iinfo(np.int64).max, 0)
+    for c in np.flatnonzero(shape.row):
+        fit = np.minimum(fit, room[:, c] // shape.row[c])
+    return np.asarray(fit, dtype=np.int64)
 
 
 def classes_of(
@@ -115,11 +117,7 @@ def classes_of(
     wide = room + freed
     fits = np.zeros((len(shapes), len(room)), dtype=np.int64)
     for s, shape in enumerate(shapes):
-        fit = np.where(shape.mask, np.iinfo(np.int64).max, 0)
-        open_ = room if shape.is_rightless else wide
-        for c in np.flatnonzero(shape.row):
-            fit = np.minimum(fit, open_[:, c] // shape.row[c])
-        fits[s] = fit
+        fits[s] = places_of(shape, room if shape.is_rightless else wide)
     used = np.asarray(fits.any(axis=0), dtype=np.bool_)
     takes = np.packbits(fits > 0, axis=0).T
     counts = np.minimum(idle, 255).astype(np.uint8)

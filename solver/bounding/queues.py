@@ -16,8 +16,8 @@ def staying_use(scene: Scene, fixed: bool = False) -> Use:
     """Return the running use of each queue without what is given up; ``fixed``: not preemptible."""
     use = non_preemptible_use(scene) if fixed else limits_of(scene).use
     out = {q: np.array(row, dtype=np.int64) for q, row in use.items()}
-    for m in scene.roster.values():
-        if m.running and given_up(scene, m) and not (fixed and m.group.preemptable):
+    for m in scene.roster.broken:
+        if given_up(scene, m) and not (fixed and m.group.preemptable):
             for q in scene.tree.path(m.group.queue):
                 out[q] = out[q] - scene.rows(m.running)
     return out

@@ -1,7 +1,7 @@
 """Reach: which types of groups could have a right to anything that runs, in whatever plan."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,11 +9,12 @@ import numpy as np
 from ...models import QueueName
 from ...models.queue import ROOT
 from ...policies.fairness import missing_of
+from ...policies.ledger import Matrix
 from ...policies.standing import MEASURES, Measure, StandingTable
 from .beyond import Spot
 from .claims import Claims
 from .queues import Use
-from .victims import Victims, spots_of
+from .victims import Candidate
 from .work import Shape, Starts, Type
 
 
@@ -21,9 +22,14 @@ class Reach:
     """Answers for each type, by its number, what it could have a right to."""
 
     def __init__(
-        self, table: StandingTable, claims: Claims, starts: Starts, victims: Victims, use: Use
+        self,
+        table: StandingTable,
+        claims: Claims,
+        starts: Starts,
+        groups: Sequence[Candidate],
+        use: Use,
     ) -> None:
-        self._table, self._claims, self._use = table, claims, use
+        self.table, self._claims, self._use = table, claims, use
         self._tree = table.scene.tree
         self._starts = starts
         self._known: dict[tuple[int, Measure, QueueName], bool] = {}
@@ -35,16 +41,14 @@ class Reach:
             lambda: zero
         )
         """What may leave a queue in all."""
-        self._given: set[Spot] = set()
+        held = table.scene.item_rows([c.able for c in groups])
+        for c, row in zip(groups, held, strict=True):
+            leaf, p = c.members.group.queue, c.priority
+            self._lowest[leaf] = min(self._lowest.get(leaf, p), p)
+            for q in self._tree.path(leaf):
+                self._gone[q] = self._gone[q] + row
+        self.given: Collection[Spot] = claims.spots
         """Where other branches may take something from."""
-        for k, n in victims.kinds.items():
-            self._lowest[k.queue] = min(self._lowest.get(k.queue, k.priority), k.priority)
-            for q in self._tree.path(k.queue):
-                self._gone[q] = self._gone[q] + n * victims.rows[k.shape]
-        for q in self._lowest:
-            grown = [s for s in spots_of(table.scene, claims, q) if s in claims.grown]
-            self._given.update(grown)
-        self._given.update(*(k.beyond for k in victims.kinds))
 
     def is_rightless(self, number: int) -> bool:
         """Say whether groups of the type have no right to anything, whatever starts and leaves."""
@@ -56,16 +60,16 @@ class Reach:
             return False
         across = self._claims.across
         return not any(
-            self._is_given(g.queue, m, above) and self.could(number, m, above)
+            self._gives(g.queue, m, above) and self.could(number, m, above)
             for m in MEASURES
             for above in across.get((g.queue, m), ())
         )
 
-    def _is_given(self, leaf: QueueName, measure: Measure, above: QueueName) -> bool:
+    def _gives(self, leaf: QueueName, measure: Measure, above: QueueName) -> bool:
         """Say whether something of another branch could be taken below a common ancestor."""
         path = self._tree.path(leaf)
         branches = self._tree.children.get(above, ())
-        return any(b not in path and (b, measure) in self._given for b in branches)
+        return any(b not in path and (b, measure) in self.given for b in branches)
 
     def could(self, number: int, measure: Measure, above: QueueName) -> bool:
         """Say whether a group could be within the measure where its minimum starts.
@@ -76,11 +80,11 @@ class Reach:
         if memo not in self._known:
             first = self._least(number)
             path = (*self._tree.path(self._starts.types[number].sample.group.queue), ROOT)
-            floors = self._table.floors[measure]
+            floors = self.table.floors[measure]
             self._known[memo] = all(
                 first[r] <= floors[q][r] - int(self._use[q][r] - self._gone[q][r])
                 for q in path[: path.index(above)]
-                for r in self._table.columns
+                for r in self.table.columns
                 if first[r]
             )
         return self._known[memo]
@@ -94,10 +98,32 @@ class Reach:
             if len(rows) == 1:
                 self._firsts[number] = [v * need for v in rows[0][0]]
             else:
-                columns = range(len(self._table.scene.ledger.resources))
+                columns = range(len(self.table.scene.ledger.resources))
                 each = [sorted(v for row, n in rows for v in [row[r]] * n) for r in columns]
                 self._firsts[number] = [sum(values[:need]) for values in each]
         return self._firsts[number]
+
+
+def most_started(starts: Starts, reach: Reach, free: Sequence[int]) -> dict[QueueName, Matrix]:
+    """Return what could start in each queue, at most.
+
+    ``free``: by shape, for how many pods there is free room.
+    """
+    scene = reach.table.scene
+    out: dict[QueueName, Matrix] = {}
+    for number, t in enumerate(starts.types):
+        if lacks_places(t, number, reach, free):
+            continue
+        rows = [t.count * n * starts.shapes[s].row for s, n in t.pods]
+        for q in scene.tree.path(t.sample.group.queue):
+            out[q] = sum(rows, out.get(q, scene.ledger.zero()))
+    return out
+
+
+def lacks_places(t: Type, number: int, reach: Reach, free: Sequence[int]) -> bool:
+    """Say whether a group can never start: it has no right, and free room is not enough."""
+    able = sum(min(n, free[s]) for s, n in t.pods)
+    return able < max(1, missing_of(t.sample)) and reach.is_rightless(number)
 
 
 def told_apart(starts: Starts, reach: Reach) -> Starts:

@@ -101,10 +101,12 @@ class _Rights:
                 if spot not in self.ground.claims.grown:
                     always = [n for n in kinds if spot in self.ground.kinds[n].beyond]
                     self._freed(r, [column], always)
+                else:
+                    some = [n for n in kinds if spot in self.ground.kinds[n].could]
+                    self._freed(r, [column], some)
             of_leaf[q] = [c for _, c in every]
-            if all(spot not in self.ground.claims.grown for spot, _ in every):
-                some = [n for n in kinds if self.ground.kinds[n].beyond]
-                self._freed(r, of_leaf[q], some)
+            some = [n for n in kinds if self.ground.kinds[n].could]
+            self._freed(r, of_leaf[q], some)
             mine = own.get(q, {})
             for p in mine:
                 lower = [n for n in kinds if self.ground.kinds[n].priority < p]

@@ -14,6 +14,7 @@ class Within:
 
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
+        self._ratios: dict[tuple[QueueName, int, int], float] = {}
 
     def tell(self, cross: Cross) -> None:
         """Who takes from other branches stays within the measure, at each queue up to its branch.
@@ -66,6 +67,11 @@ class Within:
         """Return the least of r that waiting work of a lead asks for with each unit of the lead."""
         if r == lead:
             return 1.0
+        if (leaf, lead, r) not in self._ratios:
+            self._ratios[leaf, lead, r] = self._least(leaf, lead, r)
+        return self._ratios[leaf, lead, r]
+
+    def _least(self, leaf: QueueName, lead: int, r: int) -> float:
         mine = self.ground.starts_of[leaf]
         mine = mine[
             (self.ground.lead[mine] == lead)

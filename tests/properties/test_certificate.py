@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from apportion.models import Config, Node, Queue, Snapshot
+from apportion.solver.bounding import model
 from apportion.solver.bounding.returning import Returning
 from oracle import worlds
 from oracle.build import Members, node, queue, snapshot
@@ -53,6 +54,27 @@ def full_cluster(seed: int) -> tuple[Snapshot, Config]:
     return snapshot(*parts), Config(deterministic=True)
 
 
+def pushed_cluster(seed: int) -> tuple[Snapshot, Config]:
+    """Return two queues, one of which starts work that pushes its own running work beyond."""
+    rng = Random(f"pushed cluster {seed}")
+    nodes = [node(f"n{i}", rng.choice((4, 6, 8))) for i in range(rng.choice((1, 2)))]
+    parts: list[Node | Members | Queue] = [*nodes, queue("gives", rng.choice((2, 4)))]
+    parts.append(queue("takes", rng.choice((2, 4, 6))))
+    for n in nodes:
+        for k in range(rng.choice((1, 2, 3))):
+            parts.append(
+                Members(
+                    f"old{n.name}{k}", "gives", rng.choice((1, 2)), on=[n.name],
+                    priority=rng.choice((0, 0, 1)), created_s=rng.randrange(1000, 9000),
+                )
+            )  # fmt: skip
+    for k in range(rng.choice((1, 2))):
+        size = rng.choice((1, 2, 3))
+        parts.append(Members(f"first{k}", "gives", size, waiting=1, priority=9, may_preempt=False))
+    parts.append(Members("due", "takes", rng.choice((2, 3, 4)), waiting=rng.choice((1, 2))))
+    return snapshot(*parts), Config(deterministic=True)
+
+
 @pytest.mark.parametrize("seeds", shards(200, 5_000_000, each=50))
 def test_no_plan_surpasses_a_bound(seeds: list[int], tally: Tally) -> None:
     on_clusters(seeds, tally, Property(any_cluster, partial(faults, tally)))
@@ -71,6 +93,24 @@ def test_no_plan_surpasses_a_bound_in_a_mixture(seeds: list[int], tally: Tally) 
 @pytest.mark.parametrize("seeds", shards(150, 5_300_000, each=50))
 def test_no_plan_surpasses_a_bound_in_a_full_cluster(seeds: list[int], tally: Tally) -> None:
     on_clusters(seeds, tally, Property(full_cluster, partial(faults, tally)))
+
+
+@pytest.mark.parametrize("seeds", shards(60, 5_400_000, each=30))
+def test_no_plan_surpasses_a_bound_where_work_is_pushed_beyond(
+    seeds: list[int], tally: Tally
+) -> None:
+    on_clusters(seeds, tally, Property(pushed_cluster, partial(faults, tally)))
+
+
+def test_work_that_nothing_pushes_beyond_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Say that nothing more becomes beyond, whatever starts before it."""
+    monkeypatch.setattr(model, "growing", lambda beyond, started: {})
+
+    found = [
+        f for seed in range(5_400_000, 5_400_030) for f in faults(Tally(), *pushed_cluster(seed))
+    ]
+
+    assert any("entitled" in f.says for f in found)
 
 
 def test_tails_that_are_too_short_are_caught_in_full_clusters(
