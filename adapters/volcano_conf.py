@@ -148,14 +148,9 @@ class _Reader:
         for key, value in plugin.items():
             if key in ("name", "arguments") or value is None:
                 continue
-            hierarchy = (name, key) == ("drf", "enableHierarchy") and value is True
-            neutral = (name, key) in _NEUTRAL_FLAGS or (name, key) == (
-                "capacity",
-                "enableHierarchy",
-            )
-            if hierarchy or (value is False and not neutral):
-                shown = "true" if value is True else "false"
-                self.warn(below(path, str(key)), f"{name} with {key}: {shown} {_NOTHING}")
+            neutral = (name, key) in _NEUTRAL_FLAGS or key == "enableHierarchy"
+            if value is False and not neutral:
+                self.warn(below(path, str(key)), f"{name} with {key}: false {_NOTHING}")
 
     def _plugin(
         self, name: str, path: str, arguments: Mapping[str, Any], seen: Mapping[str, Any]

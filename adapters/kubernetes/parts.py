@@ -22,6 +22,7 @@ from .options import ReadOptions
 from .owners import OWNER_KINDS, Owners
 from .queue_drafts import QueueDraft, elastic_quota, kai_queue, volcano_queue
 from .queue_names import KOORDINATOR_NAME, QueueNames
+from .queue_paths import with_paths
 from .queue_tree import queues_of
 from .queues_kueue import kueue_queues
 from .reader import Objects
@@ -143,7 +144,9 @@ def _queues(objects: Objects, world: World) -> list[QueueDraft]:
             world.surroundings,
             ledger,
         )
-    out = [volcano_queue(t, ledger) for t in objects.of("scheduling.volcano.sh", "Queue")]
+    volcano = [(t, volcano_queue(t, ledger)) for t in objects.of("scheduling.volcano.sh", "Queue")]
+    out: list[QueueDraft | None] = []
+    out += with_paths(((t, d) for t, d in volcano if d is not None), ledger)
     out += [kai_queue(t, ledger) for t in objects.of("scheduling.run.ai", "Queue")]
     elastic = [t for api in _ELASTIC for t in objects.of(api, "ElasticQuota")]
     keys = {t.labels.get(KOORDINATOR_NAME) or t.name: t.key for t in elastic}

@@ -24,7 +24,6 @@ from .resources import amounts
 
 NAMESPACES = "apportion.dev/namespaces"
 _ALLOWED = "allowed-namespaces"
-_HIERARCHY = "volcano.sh/hierarchy"
 _NOT_USED = "is not used yet"
 _KAI_PRIORITY = 100
 _GPU = "nvidia.com/gpu"
@@ -124,9 +123,6 @@ def _warn_of_unused(thing: Thing, spec: VolcanoQueueSpec, ledger: Ledger) -> Non
         ledger.warn(thing.title, "spec.affinity", _NOT_USED)
     if spec.extend_clusters:
         ledger.warn(thing.title, "spec.extendClusters", _NOT_USED)
-    if _HIERARCHY in thing.annotations:
-        path = below("metadata.annotations", _HIERARCHY)
-        ledger.warn(thing.title, path, f"{_NOT_USED}; name the parent queue in spec.parent")
     if spec.dequeue_strategy == "fifo":
         ledger.warn(thing.title, "spec.dequeueStrategy", _NOT_USED)
 

@@ -251,6 +251,11 @@ def test_volcanos_plugin_becomes_our_setting(
     assert warned(tmp_path, plugins(*given)) == {}
 
 
+@pytest.mark.parametrize("name", ["drf", "capacity"])
+def test_a_hierarchy_is_read_from_the_queues_themselves(tmp_path: Path, name: str) -> None:
+    assert warned(tmp_path, plugins({"name": name, "enableHierarchy": True})) == {}
+
+
 @pytest.mark.parametrize(
     ("conf", "path", "says"),
     [
@@ -264,8 +269,6 @@ def test_volcanos_plugin_becomes_our_setting(
         (plugins(plugin("predicates", predicate__DynamicResourceAllocationEnable=True)),
          'tiers[0].plugins[3].arguments["predicate.DynamicResourceAllocationEnable"]',
          "predicates"),
-        (plugins({"name": "drf", "enableHierarchy": True}), "tiers[0].plugins[3].enableHierarchy",
-         "true"),
         (plugins({"name": "conformance", "enablePreemptable": False}),
          "tiers[0].plugins[3].enablePreemptable", "false"),
         ({**plugins(), "configurations": []}, "configurations", "counterpart"),

@@ -85,16 +85,55 @@ def test_the_object_of_the_root_is_no_queue() -> None:
 
 
 def test_parts_that_are_not_used_are_said_once() -> None:
-    meta = {"annotations": {"volcano.sh/hierarchy": "root/a"}}
-    world = snapshot(
-        queue("a", affinity={"nodeGroupAffinity": {}}, dequeueStrategy="fifo", meta=meta)
-    )
+    world = snapshot(queue("a", affinity={"nodeGroupAffinity": {}}, dequeueStrategy="fifo"))
 
-    assert [w.path for w in world.warnings] == [
-        'metadata.annotations["volcano.sh/hierarchy"]',
-        "spec.affinity",
-        "spec.dequeueStrategy",
-    ]
+    assert [w.path for w in world.warnings] == ["spec.affinity", "spec.dequeueStrategy"]
+
+
+def at_path(name: str, path: str, weights: str | None = None, **spec: Any) -> dict[str, Any]:
+    notes = {"volcano.sh/hierarchy": path}
+    if weights is not None:
+        notes["volcano.sh/hierarchy-weights"] = weights
+    return queue(name, meta={"annotations": notes}, **spec)
+
+
+def test_queues_of_a_path_are_below_its_parts() -> None:
+    world = snapshot(
+        at_path("eng-prod", "root/eng/prod", "1/2/8"), at_path("eng-dev", "root/eng/dev", "1/2/2"),
+        at_path("sci", "root/sci", "1/3"), at_path("own", "root/eng/own", "1/2/5", parent="sci"),
+    )  # fmt: skip
+
+    assert {q.name: (q.parent, q.weight) for q in world.queues} == {
+        "default": (None, 1), "eng-prod": ("root/eng", 8), "eng-dev": ("root/eng", 2),
+        "root/eng": (None, 2), "sci": (None, 3), "own": ("sci", 1),
+    }  # fmt: skip
+    assert world.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "weights", "want", "key"),
+    [
+        ("eng/prod", "1/1", (None, 1), "hierarchy"),
+        ("root//x", "1/1/1", (None, 1), "hierarchy"),
+        ("root/eng/x", "1/2", ("root/eng", 1), "hierarchy-weights"),
+        ("root/eng/x", "1/0/2", ("root/eng", 1), "hierarchy-weights"),
+    ],
+)
+def test_a_path_that_cannot_be_read_is_warned_of(
+    path: str, weights: str, want: tuple[str | None, int], key: str
+) -> None:
+    world = snapshot(at_path("x", path, weights))
+
+    made = queue_in(world, "x")
+    assert (made.parent, made.weight) == want
+    assert [w.path for w in world.warnings] == [f'metadata.annotations["volcano.sh/{key}"]']
+
+
+def test_of_two_weights_of_a_part_the_first_counts() -> None:
+    world = snapshot(at_path("a", "root/p/a", "1/2/1"), at_path("b", "root/p/b", "1/3/1"))
+
+    assert queue_in(world, "root/p").weight == 2
+    assert [w.object for w in world.warnings] == ["Queue b"]
 
 
 def test_queues_on_a_cycle_are_held_and_cut_out() -> None:
