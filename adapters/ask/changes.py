@@ -7,7 +7,7 @@ is smallest where the next smaller one was planned as well and does not do, or w
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from ...models import Toleration
 from ...models.edits import (
@@ -58,8 +58,10 @@ class Change(Value, frozen=True, omit_defaults=False):
     """How many pods that plan evicts."""
     smallest: bool
     """Proven smallest within its kind."""
-    revised: bool = False
-    """Takes the place of the one before: a smaller one, or the same, proven smallest."""
+
+
+class Revised(Change, frozen=True):
+    """Takes the place of the change before: a smaller one, or the same, proven smallest."""
 
 
 def to_rows(changes: Iterable[Change]) -> list[dict[str, Any]]:
@@ -105,7 +107,7 @@ def changes_for(
         for kind, more in list(open_.items()):
             change = OUT if trial.is_over else next(more, OUT)
             if isinstance(change, Change):
-                found[kind][len(found[kind]) - change.revised :] = [change]
+                found[kind][len(found[kind]) - isinstance(change, Revised) :] = [change]
             elif change is OUT:
                 del open_[kind]
                 if trial.is_over and not found[kind]:
@@ -148,7 +150,7 @@ def _settled(found: Iterator[Change]) -> Change | None:
     change = next(found, None)
     while change is not None and not change.smallest:
         other = next(found, None)
-        if other is None or not other.revised:
+        if not isinstance(other, Revised):
             break
         change = other
     return change
@@ -194,7 +196,7 @@ class _Asked:
         change = self._change(kind, edits)
         yield replace(change, smallest=not less)
         if less and all(map(self._trial.refuted, less)):
-            yield replace(change, smallest=True, revised=True)
+            yield Revised(*astuple(replace(change, smallest=True)))
 
     def _change(self, kind: str, edits: Sequence[Edit]) -> Change:
         found, says = self._trial.of(edits), " and ".join(map(str, edits))
@@ -319,7 +321,7 @@ class _Asked:
                     return [*base, AddNodes(like, k)]
 
                 for change in self._fewest("nodes", edits, max(1, len(self._wanted))):
-                    found += not change.revised
+                    found += not isinstance(change, Revised)
                     yield change
                 yield None
             if found:
@@ -335,9 +337,9 @@ class _Asked:
             if not self._trial.starts(edits(n - 1)):
                 return  # no time to know
             n -= 1
-            yield replace(self._change(kind, edits(n)), smallest=n == 1, revised=True)
+            yield Revised(*astuple(replace(self._change(kind, edits(n)), smallest=n == 1)))
         if n > 1:
-            yield replace(self._change(kind, edits(n)), smallest=True, revised=True)
+            yield Revised(*astuple(replace(self._change(kind, edits(n)), smallest=True)))
 
     # Others
 
