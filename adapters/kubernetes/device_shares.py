@@ -97,7 +97,12 @@ def _with(spec: PodSpec, steps: _Steps, share: DeviceShare, cards: Cards) -> Pod
 
 
 def held_of(thing: Thing) -> int:
-    """Return how many devices the plug-ins have noted for the pod; 0: they have noted none."""
+    """Return how many devices the plug-ins have noted for a pod on a node; 0: none.
+
+    A pod that waits has nothing yet, whatever its own annotations say.
+    """
+    if thing.body.spec is None or not thing.body.spec.node_name:
+        return 0
     notes = thing.annotations
     keys = (k for k in (VGPU_IDS, *(v.allocated for v in (NVIDIA, *OTHERS))) if k in notes)
     return max((len(set(allocated(notes[k]))) for k in keys), default=0)

@@ -285,17 +285,29 @@ def test_shares_of_several_containers_are_one(
     assert one(snapshot(card(), made)).spec.requests[GPU] == charge
 
 
-@pytest.mark.parametrize(("held", "want"), [("GPU-a;GPU-b;", (0, 1)), ("GPU-b;GPU-b;", (1,))])
-def test_how_containers_lie_is_told_by_what_they_hold(held: str, want: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("held", "place", "want", "devices"),
+    [
+        ("GPU-a;GPU-b;", {"nodeName": "n"}, (0, 1), 2),
+        ("GPU-b;GPU-b;", {"nodeName": "n"}, (1,), 1),
+        ("GPU-a;GPU-b;", {}, (), 1),  # it waits: its own word counts for nothing
+    ],
+)
+def test_how_containers_lie_is_told_by_what_they_hold(
+    held: str, place: dict[str, Any], want: tuple[int, ...], devices: int
+) -> None:
     written = "GPU-a,10,16384,100,NVIDIA-T4,0,true:GPU-b,10,16384,100,NVIDIA-T4,0,true:"
     ids = "".join(f"{u},NVIDIA,1024,0:;" for u in held.split(";") if u)
     made = pod(
-        "p", containers=[container({HAMI: 1, MEM: 1024})] * 2, nodeName="n",
+        "p", containers=[container({HAMI: 1, MEM: 1024})] * 2, **place,
         annotations={"hami.io/vgpu-devices-allocated": ids},
     )  # fmt: skip
     world = snapshot(card(gpus=20, annotations={REGISTER: written}), made)
+    share = one(world).spec.share
 
     assert one(world).devices == want
+    assert share is not None
+    assert share.devices == devices
     assert world.warnings == ()
 
 
