@@ -11,8 +11,21 @@ from typing import Any
 from ..models import Config
 from ..policies.board import Board
 from ..policies.fairness import Work
-from .leap import HOW_LONG, WHEN, far_work, is_better, leap_floors, leap_goal
-from .linear import Linear, goal_of, linear_of
+from .leap import (
+    AND_THEN,
+    HOW_LONG,
+    NEAR,
+    PARAMETERS,
+    WHEN,
+    far_work,
+    is_better,
+    leap_floors,
+    leap_goal,
+    open_prices,
+    plain_model,
+    work_floors,
+)
+from .linear import goal_of, linear_of
 from .process import NO_ANSWER, Floor, Reply, SolverProcess
 from .stages import Stage
 
@@ -20,6 +33,8 @@ MERGE_RANGE = 1 << 48
 """Stages are merged while the product of their ranges stays below this."""
 SYMMETRIC = 10_000
 """Up to so many variables equal nodes are looked for: that takes 0.1 s there, and more beyond."""
+EARLY = 1.2
+"""So much earlier than planned it leaps, rather than begin a solve that has no time."""
 FOR_WORK, FOR_OTHERS = 0.8, 0.6
 """Part of the time left for one solve: of work that nobody is evicted for, and of all else."""
 
@@ -74,13 +89,13 @@ def search(
 ) -> Found:
     """Solve the stages in order. Values and bounds are those of the (maximised) stages."""
     contested = any(not v.given_up for v in board.victims)
-    return _Search(linear_of(board), stages, process, config, clock, contested).run(hint)
+    return _Search(board, stages, process, config, clock, contested).run(hint)
 
 
 class _Search:
     def __init__(
         self,
-        model: Linear,
+        board: Board,
         stages: Sequence[Stage],
         process: SolverProcess,
         config: Config,
@@ -88,7 +103,8 @@ class _Search:
         contested: bool,
     ) -> None:
         self._contested = contested
-        self._model = model
+        self._board = board
+        self._model = linear_of(board)
         self._stages = stages
         self._process = process
         self._config = config
@@ -99,6 +115,8 @@ class _Search:
         left = clock.left()
         # Without a clock nothing runs short; without victims there are no prices between.
         self._leaps_at = None if left is None or not contested else left * WHEN
+        self._began_with = left or 0.0
+        self._solves = 0
 
     def run(self, hint: Sequence[int | None] | None) -> Found:
         bounds: list[int | None] = [None] * len(self._stages)
@@ -107,9 +125,10 @@ class _Search:
         if not self._stages:
             return Found(None, [], True)
         if hint is not None:
-            self._complete(hint)
+            self._begin(hint)
         while at < len(self._stages):
-            self._leap(at)
+            after = self._leap(at)
+            proven, at = proven and after == at, after
             chunk = self._chunk(at, proven)
             if self._best is not None and self._is_settled(chunk):
                 bounds[at : at + len(chunk)] = [s.high for s in chunk]
@@ -125,12 +144,21 @@ class _Search:
             at += len(chunk)
         return Found(self._best, bounds, proven, self._detail)
 
-    def _complete(self, hint: Sequence[int | None]) -> None:
+    def _begin(self, hint: Sequence[int | None]) -> None:
+        """Take a known decision for a start, if the solver agrees that there is one."""
+        self._solves += 1
+        reply = self._completed([(v, x) for v, x in enumerate(hint) if x is not None])
+        self._best = reply.values
+        if reply.status in ("INFEASIBLE", "INVALID"):
+            self._detail = f"the greedy plan is {reply.status} to the solver"
+        elif reply.status in NO_ANSWER:
+            self._detail = reply.detail
+
+    def _completed(self, fixed: Sequence[tuple[int, int]]) -> Reply:
         """Turn a known decision into a full solution: only auxiliary variables are left to find.
 
         They are pushed to the good side of every stage, so that the decision is not undervalued.
         """
-        fixed = [(v, x) for v, x in enumerate(hint) if x is not None]
         known = {v for v, _ in fixed}
         wish: dict[int, int] = {}
         for s in self._stages:
@@ -139,32 +167,73 @@ class _Search:
                     wish[v] = wish.get(v, 0) + (1 if c > 0 else -1)
         left = self._clock.left()
         limit = None if left is None else max(0.002, left * 0.5)
-        reply = self._process.solve(
+        return self._process.solve(
             self._model, goal_of((c, v) for v, c in wish.items()), (), None,
             parameters_of(self._config), limit, fixed,
         )  # fmt: skip
-        self._best = reply.values
-        if reply.status in ("INFEASIBLE", "INVALID"):
-            self._detail = f"the greedy plan is {reply.status} to the solver"
-        elif reply.status in NO_ANSWER:
-            self._detail = reply.detail
 
-    def _leap(self, at: int) -> None:
-        """Look once for more work of the last tier, when time runs short and it is far away."""
+    def _leap(self, at: int) -> int:
+        """Look once for work of the last tier, when time runs short and it is far away.
+
+        Return the stage to go on with: the first of that tier where more of its work is found, as
+        going through the stages before it might cost that again.
+        """
         left = self._clock.left()
-        if self._best is None or self._leaps_at is None or left is None or left > self._leaps_at:
-            return
+        if self._best is None or self._leaps_at is None or left is None:
+            return at
+        if left > self._leaps_at * EARLY and not self._is_short(at, left):
+            return at
         self._leaps_at = None
         first = far_work(self._stages, at, self._best)
-        if first is None or left * HOW_LONG <= 0.002:
-            return
-        floors = [*self._floors, *leap_floors(self._stages, at, first, self._best)]
-        reply = self._process.solve(
-            self._model, leap_goal(self._stages, first), floors, self._best,
-            parameters_of(self._config, self._contested), left * HOW_LONG,
-        )  # fmt: skip
-        if reply.values is not None and is_better(self._stages, reply.values, self._best):
-            self._best = reply.values
+        found = None if first is None else self._leapt(at, first)
+        if first is None or found is None or not is_better(self._stages, found, self._best):
+            return at
+        self._best = found
+        self._floors += [
+            (s.terms.vars, s.terms.coefs, s.terms.value(found)) for s in self._stages[at:first]
+        ]
+        return first
+
+    def _until_leap(self, left: float) -> float:
+        """Return after how many seconds it leaps; what is left, where it does not."""
+        if self._best is None or self._leaps_at is None or left <= self._leaps_at:
+            return left
+        return left - self._leaps_at
+
+    def _is_short(self, at: int, left: float) -> bool:
+        """Say whether prices are next that are paid, and time will not do for all that follows."""
+        assert self._best is not None
+        chunk = self._chunk(at, proven=True)
+        if not any(s.is_price and s.terms.value(self._best) < s.high for s in chunk):
+            return False
+        more = 0
+        while at < len(self._stages):
+            chunk = self._chunk(at, proven=True)
+            more += not self._is_settled(chunk)
+            at += len(chunk)
+        return more * (self._began_with - left) > left * self._solves
+
+    def _leapt(self, at: int, first: int) -> tuple[int, ...] | None:
+        """Return a solution with most of the work that there is in the tier."""
+        best, stages = self._best, self._stages
+        assert best is not None
+        parameters = parameters_of(self._config, contested=True)
+        model, limit = plain_model(self._board), self._part(HOW_LONG)
+        far = self._process.solve(
+            model, leap_goal(stages, first), work_floors(stages, first, best),
+            best[: len(model.lower)], parameters | {"relative_gap_limit": NEAR}, limit,
+        ).values  # fmt: skip
+        if far is None:
+            return None
+        return self._process.solve(
+            self._model, open_prices(stages, at, first, best),
+            leap_floors(stages, at, first, best, far), far,
+            parameters | PARAMETERS, self._part(AND_THEN),
+        ).values  # fmt: skip
+
+    def _part(self, share: float) -> float | None:
+        left = self._clock.left()
+        return None if left is None else max(0.002, left * share)
 
     def _is_settled(self, chunk: Sequence[Stage]) -> bool:
         assert self._best is not None
@@ -196,6 +265,7 @@ class _Search:
 
     def _ask(self, chunk: Sequence[Stage], at: int) -> Reply | None:
         """Solve a chunk; None where no time is left or the solver cannot be used further."""
+        self._solves += 1
         left = self._clock.left()
         if left is not None and left <= 0.002:
             self._detail = self._detail or "out of time"
@@ -203,6 +273,8 @@ class _Search:
         last = at + len(chunk) >= len(self._stages)
         share = 1.0 if last else FOR_WORK if self._is_plain_work(at) else FOR_OTHERS
         limit = None if left is None else max(0.002, left * share)
+        if left is not None and limit is not None:
+            limit = min(limit, self._until_leap(left))
         weights = _weights(chunk)
         goal = goal_of(
             (w * c, v)

@@ -20,6 +20,9 @@ from .linear import Goal, goal_of, terms_of
 GRAIN = {"lost work": 1 << 20, "age of victims": 1 << 16, "seniority": 1 << 20}
 """Into how many steps the range of a goal is cut at most, so that stages can be merged."""
 
+PLAIN = "size before goals"
+"""Under which the board notes it."""
+
 
 @dataclass
 class Stage:
@@ -40,10 +43,17 @@ class Stage:
     def range(self) -> int:
         return self.high - self.low
 
+    @property
+    def is_price(self) -> bool:
+        """Say whether it is what evictions cost."""
+        return any(self.goal is cost for cost in EVICTION_COSTS)
+
 
 def stages_of(board: Board, goals: Sequence[Objective]) -> list[Stage]:
     """Ask the goals for their terms (which may add rows to the board) and put them in order."""
     out: list[Stage] = []
+    board.close()
+    board.notes[PLAIN] = (len(board.lower), len(board.rows))
     contested = any(not v.given_up for v in board.victims)
     claims = _Claims(board) if contested else None
     costs = [g for g in goals if any(g is e for e in EVICTION_COSTS)]
@@ -60,6 +70,12 @@ def stages_of(board: Board, goals: Sequence[Objective]) -> list[Stage]:
             out.append(_stage(board, g, 1 if g.sense == "max" else -1, g.cost(board)))
     board.close()
     return [s for s in out if s.terms.vars]
+
+
+def plain_of(board: Board) -> tuple[int, int]:
+    """Return how many variables and rows the board had before goals added theirs."""
+    found: tuple[int, int] = board.notes.get(PLAIN, (len(board.lower), len(board.rows)))
+    return found
 
 
 def _stage(

@@ -7,8 +7,10 @@ import pytest
 
 from apportion.models import Config
 from apportion.policies.fairness import Work
-from apportion.solver.leap import far_work, is_better
-from apportion.solver.linear import goal_of
+from apportion.policies.goals import EVICTION_COSTS
+from apportion.solver.hints import hint_of
+from apportion.solver.leap import far_work, is_better, open_prices, plain_model
+from apportion.solver.linear import goal_of, linear_of
 from apportion.solver.process import Reply
 from apportion.solver.search import Clock, Found, search
 from apportion.solver.stages import Stage
@@ -48,50 +50,87 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Scripted(InProcess):
-    """Completes the hint, gives these values to the leap, and has no time for more."""
+    """Completes the hint, gives these values to both solves of the leap, and has no more time."""
 
-    def __init__(self, hint: tuple[int, ...], leap: tuple[int, ...]) -> None:
+    def __init__(self, *values: tuple[int, ...]) -> None:
         super().__init__()
-        self._hint, self._leap = hint, leap
+        self._values = list(values)
 
     def answer(self, asked: Asked, parameters: Mapping[str, Any]) -> Reply:
-        values = [self._hint, self._leap][len(self.asked) - 1] if len(self.asked) < 3 else None
+        values = self._values.pop(0) if self._values else None
         return Reply("FEASIBLE" if values else "KILLED", values)
 
 
+Three = tuple[int, int, int]
+
+
 def leapt(
-    monkeypatch: pytest.MonkeyPatch, hint: tuple[int, int, int], leap: tuple[int, int, int]
+    monkeypatch: pytest.MonkeyPatch, hint: Three, far: Three, plan: Three
 ) -> tuple[Found, Scripted]:
     board = contested().board
     rest = (0,) * (len(board.lower) - 3)
-    process = Scripted((*hint, *rest), (*leap, *rest))
+    process = Scripted((*hint, *rest), (*far, *rest), (*plan, *rest))
     hurried(monkeypatch)
     start = [None] * len(board.lower)
     return search(board, three_stages(), process, DETERMINISTIC, Clock(10.0), start), process
 
 
-def test_far_work_is_looked_at_once_with_all_before_it_held(
+def test_far_work_is_looked_for_without_prices_and_then_with_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found, process = leapt(monkeypatch, (4, 2, 1), (4, 2, 7))
+    found, process = leapt(monkeypatch, (4, 2, 1), (4, 9, 7), (4, 1, 7))
 
-    leap = process.asked[1]
-    assert leap.goal == goal_of([(1, 2)])
-    assert leap.floors == (((0,), (1,), 4), ((1,), (-1,), -2))
-    assert leap.limit_s == pytest.approx(2.5)
+    _, far, plan, after = process.asked
+    assert far.goal == goal_of([(1, 2)])
+    assert far.floors == (((0,), (1,), 4),)
+    assert far.limit_s == pytest.approx(3.0)
+    assert plan.hint is not None
+    assert plan.hint[:3] == (4, 9, 7)
+    assert plan.floors == (((0,), (1,), 4), ((2,), (1,), 6)), "what is paid already may be more"
+    assert after.floors == (((0,), (1,), 4), ((1,), (-1,), -1)), "it goes on with the far work"
     assert found.values is not None
-    assert found.values[:3] == (4, 2, 7)
+    assert found.values[:3] == (4, 1, 7)
     assert found.bounds == [None, None, None]
     assert not found.proven
+
+
+def test_what_costs_nothing_yet_has_to_stay_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, process = leapt(monkeypatch, (4, 0, 1), (4, 9, 7), (4, 0, 7))
+
+    assert process.asked[2].floors == (((0,), (1,), 4), ((1,), (-1,), 0), ((2,), (1,), 6))
 
 
 def test_a_solution_that_is_worse_before_the_far_work_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found, _ = leapt(monkeypatch, (4, 2, 1), (4, 3, 9))
+    found, _ = leapt(monkeypatch, (4, 2, 1), (4, 9, 9), (4, 3, 9))
 
     assert found.values is not None
     assert found.values[:3] == (4, 2, 1)
+
+
+def test_prices_that_are_paid_count_those_first_that_come_first() -> None:
+    first, second = EVICTION_COSTS[:2]
+    stages = [
+        Stage(first, goal_of([(-1, 0)]), -9, 0),
+        Stage(second, goal_of([(-5, 1)]), -9, 0),
+        Stage(EVICTION_COSTS[3], goal_of([(-1, 2)]), -9, 0),
+        Stage(second, goal_of([(-1, 3)]), -9, 0),
+        Stage(Work("surplus"), goal_of([(1, 4)]), 0, 9),
+    ]
+
+    assert open_prices(stages, 0, 4, (1, 1, 1, 0, 0)) == goal_of([(-2, 0), (-5, 1)])
+    assert open_prices(stages, 1, 4, (1, 1, 1, 0, 0)) == goal_of([(-5, 1)])
+
+
+def test_the_board_without_prices_is_the_one_before_goals_spoke() -> None:
+    model = contested()
+    before = linear_of(model.board)
+
+    model.stages()
+
+    assert len(linear_of(model.board).upper) > len(before.upper)
+    assert plain_model(model.board) == before
 
 
 def test_work_that_no_price_stands_before_is_near() -> None:
@@ -112,14 +151,34 @@ def test_the_first_stage_that_differs_decides() -> None:
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 4))
-def test_what_is_proven_is_the_same_with_a_leap(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_leap_makes_nothing_worse_and_no_bound_wrong(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = model_of(world(seed, "small"), Config(deterministic=True))
     stages = model.stages()
-    hint = [None] * len(model.board.lower)
+    hint = hint_of(model.board, model.compiled, model.greedy)
     calm = search(model.board, stages, InProcess(), DETERMINISTIC, Clock(None), hint)
+    start = search(model.board, stages, Starting(), DETERMINISTIC, Clock(None), hint)
     hurried(monkeypatch)
 
     leapt = search(model.board, stages, InProcess(), DETERMINISTIC, Clock(10.0), hint)
 
-    assert leapt.proven == calm.proven
-    assert leapt.bounds == calm.bounds
+    assert calm.proven
+    if not stages:
+        return
+    assert calm.values is not None
+    assert leapt.values is not None
+    assert start.values is not None
+    assert not is_better(stages, start.values, leapt.values)
+    for stage, bound in zip(stages, leapt.bounds, strict=True):
+        best, found = stage.terms.value(calm.values), stage.terms.value(leapt.values)
+        assert bound is None or bound >= best
+        if found != best:
+            break  # later bounds are those of other plans
+
+
+class Starting(InProcess):
+    """Completes the hint and does nothing more."""
+
+    def answer(self, asked: Asked, parameters: Mapping[str, Any]) -> Reply:
+        return super().answer(asked, parameters) if asked.fixed else Reply("KILLED")
