@@ -1,5 +1,7 @@
 """What an eviction costs: section 6 of docs/design/order.md."""
 
+from collections.abc import Iterable
+
 from ..models import Pod
 from .members import Members, Standing
 from .scene import Scene
@@ -37,6 +39,19 @@ def run_s(scene: Scene, pod: Pod) -> int:
 def lost_work(scene: Scene, pod: Pod) -> int:
     """Return the work that is lost with the pod, in thousandths of device-seconds."""
     return devices_milli(scene, pod) * run_s(scene, pod)
+
+
+def losses_of(scene: Scene, pods: Iterable[Pod]) -> list[int]:
+    """Return :func:`lost_work` of each of many pods."""
+    now_s, held = scene.snapshot.taken_at_s, scene.once("devices held", _nothing_known)
+    out: list[int] = []
+    for p in pods:
+        start = p.started_s if p.started_s is not None else p.created_s
+        milli = held.get(id(p.spec))
+        if milli is None:
+            milli = devices_milli(scene, p)
+        out.append(milli * max(0, now_s - start) if start else 0)
+    return out
 
 
 def spare_members(m: Members) -> int:

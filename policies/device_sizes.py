@@ -45,8 +45,12 @@ def whole_devices(pod: Pod) -> int:
     asks = pod.spec.requests
     if pod.spec.share is not None or GPU not in asks:
         return 0
-    parts = any(r == SHARED_GPU or r.startswith(PREFIX) for r in asks)
-    return asks[WHOLE_GPU if parts or WHOLE_GPU in asks else GPU] // 1000
+    if WHOLE_GPU in asks:
+        return asks[WHOLE_GPU] // 1000
+    for r in asks:  # asked of every pod again and again
+        if r == SHARED_GPU or r.startswith(PREFIX):
+            return 0
+    return asks[GPU] // 1000
 
 
 def uses_devices(pod: Pod) -> bool:

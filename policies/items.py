@@ -98,7 +98,7 @@ def ids_of(m: Members, pending: Sequence[Pod]) -> list[tuple[GroupKey, Kind, int
     out: list[tuple[GroupKey, Kind, int]] = []
     if first or m.standing is Standing.BROKEN:
         out.append((m.key, "minimum", position))
-    out += [(m.key, "elastic", i) for i in range(number)]
+    out.extend((m.key, "elastic", i) for i in range(number))
     return out
 
 

@@ -61,7 +61,7 @@ class _Greedy:
         """The last fill of a queue's first item, with what it was computed from."""
         self._heads: list[tuple[tuple[object, ...], QueueName, Item]] = []
         """First items of lines that were in when they were looked at, the first of all on top."""
-        self._entered: dict[QueueName, tuple[object, Fraction]] = {}
+        self._entered: dict[QueueName, tuple[Item, Fraction]] = {}
         """What of each line is among them, and its fill."""
         self._unsure: set[QueueName] = set()
         """Lines whose first item may be in, and is not among the heads."""
@@ -194,9 +194,10 @@ class _Greedy:
         fill = self._fill_if_in(line, item)
         if fill is None:
             return
-        if self._entered.get(line.queue) == (item.id, fill):
+        entered = self._entered.get(line.queue)
+        if entered is not None and entered[0] is item and entered[1] == fill:
             return
-        self._entered[line.queue] = (item.id, fill)
+        self._entered[line.queue] = (item, fill)
         promised = any(p.key in self._promised for p in item.pods)
         key = (
             -1 if promised else self._slice(fill),

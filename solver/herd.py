@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..models import GroupKey, Pod, PodKey, PodState, QueueName
 from ..policies.budgets import covering_of
-from ..policies.cost import age_s, lost_work
+from ..policies.cost import age_s, losses_of
 from ..policies.evictable import evictable, given_up, victim_priority
 from ..policies.eviction_cost import priority_weights
 from ..policies.ledger import Matrix
@@ -47,8 +47,10 @@ class Herd:
         ]
         self.at: dict[GroupKey, int] = {r.members.key: i for i, r in enumerate(self.runners)}
         self.queues: list[QueueName] = sorted({r.members.group.queue for r in self.runners})
-        number = {q: i for i, q in enumerate(self.queues)}
-        self.queue = self._each(lambda r: number[r.members.group.queue])
+        self.number: dict[QueueName, int] = {q: i for i, q in enumerate(self.queues)}
+        """The place of a queue among those."""
+        self.queue = self._each(lambda r: self.number[r.members.group.queue])
+        self.nobody: Numbers = np.zeros(0, dtype=np.int64)
         self.of_queue = [np.flatnonzero(self.queue == k) for k in range(len(self.queues))]
         """The runners of each queue."""
         self.priority = self._each(lambda r: r.priority)
@@ -110,14 +112,14 @@ class Pods:
         flat = [(i, n, p) for i, on in herd.on.items() for n, p in on]
         node = np.array([i for i, _, _ in flat], dtype=np.int64)
         runner = np.array([n for _, n, _ in flat], dtype=np.int64)
-        lost = np.array([lost_work(scene, p) for _, _, p in flat], dtype=np.float64)
+        lost = np.array(losses_of(scene, [p for _, _, p in flat]), dtype=np.float64)
         age = np.array([age_s(scene, p) for _, _, p in flat], dtype=np.int64)
         order = np.lexsort((age, lost, herd.running[runner], herd.priority[runner], node))
         self.node, self.runner = node[order], runner[order]
         self.lost, self.age = lost[order], age[order]
-        self.rows: Matrix = np.array(
-            [scene.row(flat[k][2]) for k in order], dtype=scene.ledger.dtype
-        ).reshape(len(flat), len(scene.ledger.resources))
+        number = scene.columns.number
+        specs = np.array([number[id(p.spec)] for _, _, p in flat], dtype=np.int64)
+        self.rows: Matrix = scene.spec_rows[specs[order]]
         self.at: dict[PodKey, int] = {flat[k][2].key: n for n, k in enumerate(order)}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +35,19 @@ class Prey:
 class Preys:
     """What one claimant could evict: for each runner whether, whole, and how many single pods."""
 
-    def __init__(self, herd: Herd, single: Numbers, whole: Mask, own: Mask, inside: Mask) -> None:
+    def __init__(
+        self, herd: Herd, at: Numbers, single: Numbers, whole: Mask, own: Mask, inside: Mask
+    ) -> None:
+        """``at``: the runners that the other arrays speak of; nothing of others may go."""
         self.herd = herd
-        self.single, self.whole, self.own, self.inside = single, whole, own, inside
-        self.chosen: Mask = whole | (single > 0)
+
+        def spread(values: NDArray[Any]) -> NDArray[Any]:
+            out: NDArray[Any] = np.zeros(len(herd.runners), dtype=values.dtype)
+            out[at] = values
+            return out
+
+        self.single, self.whole, self.own, self.inside = map(spread, (single, whole, own, inside))
+        self.chosen: Mask = spread(whole | (single > 0))
         self._made: dict[int, Prey] = {}
 
     def __bool__(self) -> bool:
@@ -66,34 +76,39 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> Preys | None:
     g = scene.snapshot.group(group)
     if not g.may_preempt or not herd.runners or scene.config.evictions == "none":
         return None
-    gone = draft.gone.of_runner
-    left, able = herd.running - gone, herd.able - gone
-    surplus = np.minimum(np.maximum(left - herd.floor, 0), able)
-    free = able > 0
-    free[[herd.at[g] for g in (*draft.growing, group) if g in herd.at]] = False
-    whole = (able == left) & free
-    size = len(herd.runners)
-    single = np.zeros(size, dtype=np.int64)
-    takes: Mask = np.zeros(size, dtype=np.bool_)
     asks, row = asks_of(scene, scene.roster[group]), draft.ask(pods)
     beyond = draft.ways.beyond(g.queue, asks, row)
+    touched: Mask = np.zeros(len(herd.runners), dtype=np.bool_)
     if beyond is not None:
-        first, elastic = beyond
+        touched = beyond[0] | (beyond[1] > 0)
+    mine = herd.of_queue[herd.number[g.queue]] if g.queue in herd.number else herd.nobody
+    touched[mine[herd.priority[mine] < g.priority]] = True
+    at = np.flatnonzero(touched)
+    """Nothing of the other runners may go, as long as they have no place in here."""
+    if not len(at):
+        return None
+    gone, running, queue = draft.gone.of_runner[at], herd.running[at], herd.queue[at]
+    left, able = running - gone, herd.able[at] - gone
+    surplus = np.minimum(np.maximum(left - herd.floor[at], 0), able)
+    busy = [herd.at[g] for g in (*draft.growing, group) if g in herd.at]
+    free = (able > 0) & ~np.isin(at, busy)
+    whole = (able == left) & free
+    single = np.zeros(len(at), dtype=np.int64)
+    takes: Mask = np.zeros(len(at), dtype=np.bool_)
+    if beyond is not None:
+        first, elastic = beyond[0][at], beyond[1][at]
         single = np.where(free, np.minimum(np.maximum(elastic - gone, 0), surplus), 0)
-        takes = whole & np.where(herd.has_minimum, first, elastic >= herd.running)
-    own: Mask = np.zeros(size, dtype=np.bool_)
-    if g.queue in herd.queues:
-        own = free & (herd.queue == herd.queues.index(g.queue)) & (herd.priority < g.priority)
-        single = np.where(own, surplus, single)
-        takes |= own & whole
+        takes = whole & np.where(herd.has_minimum[at], first, elastic >= running)
+    own = free & (queue == herd.number.get(g.queue, -1)) & (herd.priority[at] < g.priority)
+    single = np.where(own, surplus, single)
+    takes |= own & whole
     spared = own if draft.spares == "own" else takes | (single > 0)
-    inside: Mask = np.zeros(size, dtype=np.bool_)
-    held = np.bincount(herd.queue[spared], minlength=len(herd.queues))
-    for k in np.flatnonzero(held).tolist():
+    inside: Mask = np.zeros(len(at), dtype=np.bool_)
+    for k in np.unique(queue[spared]).tolist():
         if draft.spares == "own" or not _all_return(draft, herd.queues[k], row):
-            mine = herd.of_queue[k]
-            inside[mine] = spared[mine] & ~draft.standings.outside(herd.queues[k])[mine]
-    found = Preys(herd, single, takes, own, inside)
+            there = np.flatnonzero(spared & (queue == k))
+            inside[there] = ~draft.standings.outside(herd.queues[k])[at[there]]
+    found = Preys(herd, at, single, takes, own, inside)
     return found if found else None
 
 

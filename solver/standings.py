@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import GroupKey, Pod, PodKey, QueueName
+from ..models import GroupKey, Pod, PodKey, PodState, QueueName
 from ..policies.items import ids_of
 from ..policies.ledger import Matrix
 from ..policies.members import Members
@@ -69,42 +69,54 @@ class Standings:
         self._scene = table.scene
         self._at: dict[ItemId, int] = {}
         rows: list[Sequence[int]] = []
+        rests: dict[GroupKey, list[int]] = {}
+        """What stands of groups that are whole."""
+        minima: list[int] = []
+        known: dict[int, int] = {}
         ordered: dict[QueueName, list[int]] = {}
         for q, ranked in ranks_of(table).items():
             mine = ordered[q] = []
             for item, row in ranked.ordered:
-                if item.id not in self._at:
-                    self._at[item.id] = len(rows)
-                    rows.append(row)
-                mine.append(self._at[item.id])
+                at = known.get(id(item))
+                if at is None:
+                    at = known[id(item)] = self._at.setdefault(item.id, len(rows))
+                    if at == len(rows):
+                        rows.append(row)
+                        if not item.broken and item.pods[0].state is PodState.RUNNING:
+                            rests.setdefault(item.group.key, []).append(at)
+                            minima += [at] if item.kind == "minimum" else []
+                mine.append(at)
         width = len(self._scene.ledger.resources)
         matrix: Matrix = np.array(rows, dtype=self._scene.ledger.dtype).reshape(len(rows), width)
         self._queues = {
             q: _Queue(table, q, np.array(mine, dtype=np.intp), matrix[mine])
             for q, mine in ordered.items()
         }
-        self._rows = matrix
+        self._rows: Matrix = matrix[:, sorted(table.columns)]
         self._active: Mask = np.zeros(len(rows), dtype=np.bool_)
         self._runner = np.full(len(rows), -1, dtype=np.intp)
         self._minimum: Mask = np.zeros(len(rows), dtype=np.bool_)
         self._items: dict[GroupKey, list[int]] = {}
-        self._rest()
+        self._minimum[minima] = True
+        self._rest(rests)
         self._memo: dict[object, tuple[int, Any]] = {}
         size = len(herd.runners)
         self._none = (np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.int64))
         self._outside: dict[QueueName, tuple[tuple[int, ...], Mask]] = {}
 
-    def _rest(self) -> None:
+    def _rest(self, rests: dict[GroupKey, list[int]]) -> None:
         """Let stand what runs."""
-        for m in self._scene.roster.values():
+        for m in self._scene.roster.broken:
             if m.running and m.key not in self._table.lost and m.group.queue in self._queues:
-                mine = self._items[m.key] = self._places(m, ())
-                self._active[mine] = True
-                runner = self._herd.at.get(m.key)
-                if runner is not None:
-                    self._runner[mine] = runner
+                rests[m.key] = self._places(m, ())
                 first = [self._at.get(i) for i in ids_of(m, ()) if i[1] == "minimum"]
                 self._minimum[[at for at in first if at is not None]] = True
+        for key, mine in rests.items():
+            self._items[key] = mine
+            self._active[mine] = True
+            runner = self._herd.at.get(key)
+            if runner is not None:
+                self._runner[mine] = runner
         for of in self._queues.values():
             of.total = of.rows[self._active[of.items]].sum(axis=0)
 
@@ -120,13 +132,17 @@ class Standings:
         mine = self._items[group] = self._places(m, {p.key for p in started})
         if mine == before:
             return
-        self._active[before] = False
-        self._active[mine] = True
-        more = self._rows[mine].sum(axis=0) - self._rows[before].sum(axis=0)
+        grows = mine[: len(before)] == before
+        come, left = (mine[len(before) :], []) if grows else (mine, before)
+        self._active[left] = False
+        self._active[come] = True
+        more = self._rows[come[0]] if len(come) == 1 else self._rows[come].sum(axis=0)
+        if left:
+            more = more - self._rows[left].sum(axis=0)
         for q in self._scene.tree.path(m.group.queue):
             of = self._queues[q]
             of.version += 1
-            of.total = of.total + more[of.columns]
+            of.total = of.total + more
 
     def update(self, groups: Iterable[GroupKey], started: dict[GroupKey, list[Pod]]) -> None:
         """Take note that other pods of these groups start now."""
