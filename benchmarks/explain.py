@@ -23,10 +23,9 @@ from apportion.models.advance import advance
 from apportion.models.edit import edited
 from apportion.models.edits import Edit
 from apportion.models.snapshot import snapshot_of
-from apportion.policies.exchange import exchange, might_start
-from apportion.policies.outcome import Outcome
 from apportion.policies.registry import rules_for
 from apportion.policies.scene import Scene
+from apportion.solver.again import drafted
 from apportion.solver.entry import plan
 from apportion.solver.process import SolverProcess
 
@@ -34,13 +33,12 @@ from .instances import GPU
 from .large import Large, large
 from .subjects import Row, Subject, register
 
-PLANNED = Config(engine="greedy", budget_ms=20_000)
-"""For the plan that is explained and those that judge: the order list is gone through, or most."""
+PLANNED = Config(engine="greedy", deterministic=True)
+"""For the plan that is explained and those that judge: no clock cuts the order list short."""
 WISHES = ("large", "label", "model", "large", "label", "model", "many")
 CYCLES = 2
 SPOILED = 0.1
 """Part of the waiting groups that is given a wish which cannot be met."""
-SETTLING = Config(engine="greedy", budget_ms=1000)
 PHASES: tuple[tuple[str, Any, str], ...] = (
     ("plan", asking, "plan"),
     ("conflict", asking, "conflict_of"),
@@ -80,27 +78,15 @@ class World:
         return [h.group for h in self.plan.held if h.pods]
 
 
-def world(
-    nodes: int, waiting: int, seed: int, process: SolverProcess, settling: Config = SETTLING,
-    planned: Config = PLANNED,
-) -> World:  # fmt: skip
+def world(nodes: int, waiting: int, seed: int, process: SolverProcess) -> World:
     """Return a cluster after some cycles, with the plan of the next one."""
     snapshot = large(Large(nodes, waiting, 20, fill=0.95, seed=seed))
     for cycle in range(CYCLES):
         if cycle == 1:
             snapshot = spoiled(snapshot, random.Random(seed))
-        snapshot = filled(snapshot, plan(snapshot, settling, process=process))
-    return World(snapshot, plan(snapshot, planned, process=process))
-
-
-def filled(snapshot: Snapshot, made: Plan) -> Snapshot:
-    """Return the cluster after the plan and whatever else could start beside it."""
-    scene = Scene(snapshot, SETTLING, rules_for(SETTLING))
-    outcome = Outcome.of_plan(scene, made)
-    for held in made.held:
-        if might_start(outcome, held.group, None):
-            outcome = exchange(outcome, held.group, ()) or outcome
-    return advance(snapshot, outcome.places, outcome.evicted)
+        made = drafted(Scene(snapshot, PLANNED, rules_for(PLANNED)))
+        snapshot = advance(snapshot, made.places, made.evicted)
+    return World(snapshot, plan(snapshot, PLANNED, process=process))
 
 
 def spoiled(snapshot: Snapshot, rng: random.Random) -> Snapshot:
@@ -207,10 +193,9 @@ def ask(
     c["changes"] += len(found.changes)
     c["proven smallest"] += sum(x.smallest for x in found.changes)
     c["kinds left out"] += len(found.left_out)
-    if judge and found.changes:
-        first = found.changes[0]
-        c["first change planned anew"] += 1
-        c["and it starts"] += starts(of, key, first.edits, found.state, config, process)
+    for change in found.changes if judge else ():
+        c["changes planned anew"] += 1
+        c["and it starts"] += starts(of, key, change.edits, found.state, config, process)
     return found
 
 

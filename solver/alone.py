@@ -22,7 +22,9 @@ from ..policies.levels import Levels
 from ..policies.limits import Limits, limits_of
 from ..policies.members import Members
 from ..policies.outcome import use_before
+from ..policies.pod_affinity import PodAffinity, matches_all
 from ..policies.podset import PodSet
+from ..policies.quota import Quota
 from ..policies.scene import Scene
 from .subjects import About, Merging, Refused, Subject
 
@@ -105,13 +107,15 @@ def alone(scene: Scene, key: GroupKey) -> Alone:
     originals = {p.key: p for p in scene.roster[key].pending}
     m = small.roster[key]
     shapes, rolesets, group = _merged(small, m)
-    refused = [list(_refusals(small, s, originals[s.sample.key])) for s in shapes]
+    refused = [list(_refusals(small, s, originals[s.sample.key], m)) for s in shapes]
     classes = _classes(small, shapes, refused)
     demand = {s.index: sum(r.limit for r in rolesets if r.shape is s) for s in shapes}
     fits = {(s.index, c.index): demand[s.index] for s in shapes for c in classes}
     parts = Parts(shapes, classes, (group,), rolesets, (), (), fits)
     board = Board(small, parts, Levels({}, {}))
-    for rule in small.rules:
+    # Demand stays inside the limits even where plans need not (policies/could_run.py).
+    more = () if any(isinstance(r, Quota) for r in small.rules) else (Quota(),)
+    for rule in (*small.rules, *more):
         if isinstance(rule, Constraint):
             rule.constrain(board)
     out = Alone(small, m, board, shapes=shapes)
@@ -219,11 +223,12 @@ def _domain_keys(shapes: Sequence[Shape]) -> set[str]:
     return near | {c.topology_key for spec in specs for c in spec.spread}
 
 
-def _refusals(scene: Scene, shape: Shape, pod: Pod) -> Iterator[Refused]:
+def _refusals(scene: Scene, shape: Shape, pod: Pod, m: Members) -> Iterator[Refused]:
     """Yield, by rule, the nodes that a filter or who stands there keeps from the shape.
 
     ``pod`` is its sample with the wish for company that counts as met: it still needs domains.
     """
+    follows = _follows(shape.sample, m)
     pods = PodSet((shape.sample,))
     for rule in scene.filters:
         numbers, samples = scene.grouping(rule.sees(pods))
@@ -233,9 +238,22 @@ def _refusals(scene: Scene, shape: Shape, pod: Pod) -> Iterator[Refused]:
     world = scene.world()
     for tied in scene.rules:
         if isinstance(tied, Tracked):
-            opens = tied.track(world).opens(pod)
+            tracker = tied.track(world)
+            near = follows and isinstance(tied, PodAffinity)
+            opens = tracker.allows(shape.sample) if near else tracker.opens(pod)
             if opens is not None and not opens.all():
                 yield tied.name, ~np.asarray(opens, dtype=np.bool_)
+
+
+def _follows(pod: Pod, m: Members) -> bool:
+    """Say whether the pod can only be where company is already.
+
+    What could run beyond a minimum comes one by one: so it is where one pod or none is missing to
+    that, and whoever of the group would be company to it looks for the same.
+    """
+    terms = pod.spec.affinity
+    peers = (p for p in m.pending if matches_all(terms, p))
+    return bool(terms) and len(m.first) <= 1 and all(p.spec.affinity == terms for p in peers)
 
 
 def _tell_nodes(out: Alone, refused: Sequence[Sequence[Refused]]) -> None:

@@ -1,6 +1,7 @@
 """Explaining why a group waits: by which rules, or behind whom; and what would let it start."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any, Literal
 
 from ...models import Config, GroupKey, Plan, Reason, Snapshot
@@ -14,6 +15,7 @@ from ...policies.scene import Scene
 from ...policies.standing import standing_of
 from ...solver.conflict import conflict_of
 from ...solver.entry import plan
+from ...solver.heap import one_cycle
 from ...solver.process import SolverProcess
 from .changes import Change, changes_for, to_rows
 from .conflict_words import Member, members_of
@@ -71,10 +73,10 @@ def explain(
     group_named(snapshot, group)
     if is_small(snapshot):
         config = repeatable(config)
-    if process is None:
-        with SolverProcess(config.memory_limit_mib) as own:
-            return _explain(snapshot, config, group, own, changes, limit_s, stop, known)
-    return _explain(snapshot, config, group, process, changes, limit_s, stop, known)
+    with one_cycle(), ExitStack() as stack:
+        if process is None:
+            process = stack.enter_context(SolverProcess(config.memory_limit_mib))
+        return _explain(snapshot, config, group, process, changes, limit_s, stop, known)
 
 
 def _explain(

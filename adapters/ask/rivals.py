@@ -15,6 +15,7 @@ from ...policies.places import places_of
 from ...policies.smallest import smallest
 from ...policies.standing import standing_of
 from .fewest import fewest
+from .giving import Giving
 from .obstacles import obstacles_of, why_it_runs_on
 
 TRIALS = 400
@@ -90,9 +91,20 @@ def order_of(outcome: Outcome, key: GroupKey) -> Order:
 def _near(outcome: Outcome, key: GroupKey, pool: Sequence[Giver]) -> Sequence[Giver]:
     """Return a small part of a large pool in whose stead the group would start, if there is one."""
     whole = [s for s in pool if "elastic" not in s.way]
-    if len(pool) <= FEW or exchange(outcome, key, whole) is None:
+    if len(pool) <= FEW:
         return pool
-    least = fewest(whole, lambda some: exchange(outcome, key, some) is not None)
+    giving = Giving(outcome, key)
+    if not giving.suffices(whole):
+        return pool
+
+    def does(some: Sequence[Giver]) -> bool:
+        return giving.suffices(some) and exchange(outcome, key, some) is not None
+
+    least = fewest(whole, giving.suffices)
+    if not least or exchange(outcome, key, least) is None:
+        if not does(whole):
+            return pool
+        least = fewest(whole, lambda some: bool(some) and does(some))
     groups = {s.group for s in least}
     return [s for s in pool if s.group in groups]
 

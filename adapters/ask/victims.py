@@ -47,8 +47,8 @@ class Room:
         """Say of each group whether its going alone could make the room."""
         out: Flags = np.ones(len(self._number), dtype=np.bool_)
         for row, mask, need in self._kinds:
-            before = _counts(self._room, row, mask)
-            after = _counts(self._room[self._nodes] + self._freed, row, mask[self._nodes])
+            before = counts(self._room, row, mask)
+            after = counts(self._room[self._nodes] + self._freed, row, mask[self._nodes])
             more = np.zeros(len(self._number), dtype=np.int64)
             np.add.at(more, self._groups, (after - before[self._nodes]).astype(np.int64))
             out &= int(before.sum()) + more >= need
@@ -61,7 +61,7 @@ class Room:
         here = gone[self._groups]
         room = self._room.copy()
         np.add.at(room, self._nodes[here], self._freed[here])
-        return all(int(_counts(room, row, mask).sum()) >= n for row, mask, n in self._kinds)
+        return all(int(counts(room, row, mask).sum()) >= n for row, mask, n in self._kinds)
 
     def several(self, groups: Sequence[Members]) -> list[Members]:
         """Return groups of which none could stay, by counting; [] where all are not enough."""
@@ -70,7 +70,7 @@ class Room:
         return fewest(groups, lambda some: self.suffice([m.key for m in some]))
 
 
-def _counts(room: Matrix, row: Matrix, mask: Flags) -> Matrix:
+def counts(room: Matrix, row: Matrix, mask: Flags) -> Matrix:
     """Return how many pods of a kind each node has room for."""
     asked = [r for r in np.flatnonzero(row).tolist() if row[r] > 0]
     least = np.minimum.reduce([np.maximum(room[:, r], 0) // row[r] for r in asked])

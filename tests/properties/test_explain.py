@@ -35,7 +35,7 @@ from properties.trials import Fault, Property, Tally, on_clusters, shards
 
 CONFLICT, ORDER, CHANGE = "wrong conflicts", "wrong rivals", "wrong changes"
 BY_RULES, BY_ORDER, CHANGES = "held by rules", "held by order", "changes tried again"
-UNEXPLAINED, RIVALS = "held by rules, no conflict found", "with rivals"
+RIVALS = "with rivals"
 
 
 def can_hold(told: Alone, subjects: Sequence[Subject]) -> bool:
@@ -183,11 +183,7 @@ def faults(
         could = bool(standing_of(scene).could_run[key])
         conflict = conflict_of(scene, key, solver)
         if could == (conflict is not None):
-            # Pods that ask for each other's company start one by one, which no row tells; and
-            # rules that are turned off still bound what could run.
-            if could or not (settings.off or any(p.spec.affinity for p in m.pending)):
-                yield Fault(CONFLICT, f"{key} could run: {could}, and {conflict}")
-            tally.counts[UNEXPLAINED] += 1
+            yield Fault(CONFLICT, f"{key} could run: {could}, and {conflict}")
         if conflict is not None:
             tally.counts[BY_RULES] += 1
             yield from (Fault(CONFLICT, f"{key}: {w}") for w in conflict_faults(conflict))
