@@ -32,8 +32,8 @@ class Reach:
         self.table, self._claims, self._use = table, claims, use
         self._tree = table.scene.tree
         self._starts = starts
-        self._known: dict[tuple[int, Measure, QueueName], bool] = {}
-        self._firsts: dict[int, list[int]] = {}
+        self._known: dict[tuple[QueueName, tuple[int, ...], Measure, QueueName], bool] = {}
+        self._firsts: dict[int, tuple[int, ...]] = {}
         self._lowest: dict[QueueName, int] = {}
         """The lowest priority of what may leave a leaf."""
         zero = table.scene.ledger.zero()
@@ -76,10 +76,10 @@ class Reach:
 
         Beside what runs in its queues and can never be evicted.
         """
-        memo = (number, measure, above)
+        first, queue = self._least(number), self._starts.types[number].sample.group.queue
+        memo = (queue, first, measure, above)
         if memo not in self._known:
-            first = self._least(number)
-            path = (*self._tree.path(self._starts.types[number].sample.group.queue), ROOT)
+            path = (*self._tree.path(queue), ROOT)
             floors = self.table.floors[measure]
             self._known[memo] = all(
                 first[r] <= floors[q][r] - int(self._use[q][r] - self._gone[q][r])
@@ -89,18 +89,18 @@ class Reach:
             )
         return self._known[memo]
 
-    def _least(self, number: int) -> list[int]:
+    def _least(self, number: int) -> tuple[int, ...]:
         """Return what a group of the type asks for at least where it starts anything."""
         if number not in self._firsts:
             t = self._starts.types[number]
             rows = [(self._starts.shapes[s].row.tolist(), n) for s, n in t.pods]
             need = max(1, missing_of(t.sample))
             if len(rows) == 1:
-                self._firsts[number] = [v * need for v in rows[0][0]]
+                self._firsts[number] = tuple(v * need for v in rows[0][0])
             else:
                 columns = range(len(self.table.scene.ledger.resources))
                 each = [sorted(v for row, n in rows for v in [row[r]] * n) for r in columns]
-                self._firsts[number] = [sum(values[:need]) for values in each]
+                self._firsts[number] = tuple(sum(values[:need]) for values in each)
         return self._firsts[number]
 
 

@@ -8,6 +8,8 @@ column by which shapes are led.
 from collections import defaultdict
 from collections.abc import Mapping
 
+import numpy as np
+
 from ...models import QueueName
 from ...policies.standing import MEASURES
 from .beyond import Spot
@@ -71,8 +73,10 @@ class _Rights:
                 self.ground.put_starts(one, mine[self.ground.priority[mine] == p], r, -1.0)
             for measure in MEASURES:
                 for above in self.ground.claims.across.get((q, measure), ()):
-                    types = self.ground.parts.starts.type[mine].tolist()
-                    some = mine[[self.ground.reach.could(t, measure, above) for t in types]]
+                    types = self.ground.parts.starts.type[mine]
+                    distinct, which = np.unique(types, return_inverse=True)
+                    could = [self.ground.reach.could(t, measure, above) for t in distinct.tolist()]
+                    some = mine[np.array(could, dtype=np.bool_)[which]]
                     if not len(some):
                         continue
                     total = float(self.ground.held_by_all[:, r].sum())

@@ -87,13 +87,17 @@ def types_of(scene: Scene, levels: Levels) -> tuple[list[Shape], list[Type]]:
 
     count: Counter[_Key] = Counter()
     samples: dict[_Key, tuple[Members, tuple[tuple[int, int], ...]]] = {}
-    for m in scene.roster.values():
+    for m in scene.roster.waiting:
         minimum, elastic = levels.minimum.get(m.key), levels.elastic.get(m.key)
         if minimum is None and elastic is None:
             continue
-        some = Counter(shape_of(p) for p in m.pending)
-        some.pop(-1, None)
-        pods = tuple(sorted(some.items()))
+        if len(m.pending) == 1:
+            shape = shape_of(m.pending[0])
+            pods: tuple[tuple[int, int], ...] = ((shape, 1),) if shape >= 0 else ()
+        else:
+            some = Counter(map(shape_of, m.pending))
+            some.pop(-1, None)
+            pods = tuple(sorted(some.items()))
         g = m.group
         key = (
             g.queue, g.priority, g.may_preempt, g.preemptable, m.standing, missing_of(m),
