@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from ...models import Config, Plan, Snapshot
+from ...models import Config, Plan, PodSpec, PodState, Snapshot
 from ...policies.memory import Memory
 from ...solver.entry import LeftOverError
 from ...solver.entry import plan as solve
@@ -16,6 +16,9 @@ Planner = Callable[[Snapshot, Config, SolverProcess | None], Plan]
 SOLVER_START_S = 10.0
 """How long the first plan waits for a solver process that is starting; it takes a second or two."""
 STARTING = "the solver process is starting"
+DIRECT_PODS = 50
+"""Up to so many pods, each on its own, go where the greedy engine puts them."""
+DIRECT = "few pods, each on its own"
 
 
 class Solving:
@@ -36,7 +39,7 @@ class Solving:
         is_ready = process is None or process.wait(self._wait_s)
         self._wait_s = 0.0
         if is_ready:
-            made = self._planned_gathered(snapshot, config, process) if self._is_calm else None
+            made = self._planned_calmly(snapshot, config, process) if self._is_calm else None
             if made is None:
                 made = solve(snapshot, config, process=process, memory=self._memory, is_named=False)
             self._is_calm = is_calm(made)
@@ -48,21 +51,43 @@ class Solving:
         row = replace(made.solver, status="fallback", detail=why)
         return replace(made, config=config.digest, solver=row)
 
-    def _planned_gathered(
+    def _planned_calmly(
         self, snapshot: Snapshot, config: Config, process: SolverProcess | None
     ) -> Plan | None:
-        """Plan without telling running pods apart; None where that is not enough."""
+        """Plan without telling running pods apart; None where not all would start."""
         few = self._gathered.of(snapshot) if is_safe_under(config) else None
-        if few is None:
+        world = snapshot if few is None else few
+        is_direct = config.polish_ms is not None and are_few_and_single(world)
+        if few is None and not is_direct:
             return None
+        how = replace(config, engine="greedy") if is_direct else config
         try:
             made = solve(
-                few, config, process=process, memory=self._memory, is_named=False,
+                world, how, process=process, memory=self._memory, is_named=False,
                 all_or_nothing=True,
             )  # fmt: skip
         except LeftOverError:
             return None
-        return made if is_calm(made) else None
+        if not is_calm(made):
+            return None
+        if not is_direct:
+            return made
+        return replace(made, config=config.digest, solver=replace(made.solver, detail=DIRECT))
+
+
+def are_few_and_single(world: Snapshot) -> bool:
+    """Say whether few pods wait, which only amounts and rules about nodes keep from places."""
+    waiting = [p for p in world.pods if p.ours and p.state is PodState.PENDING]
+    if len(waiting) > DIRECT_PODS or not all(_asks_only_for_room(p.spec) for p in waiting):
+        return False
+    keys = {p.group for p in waiting}
+    groups = [g for g in world.groups if g.key in keys]
+    return all(g.effective_minimum <= 1 and g.topology is None and not g.subgroups for g in groups)
+
+
+def _asks_only_for_room(spec: PodSpec) -> bool:
+    more = (spec.preferred_nodes, spec.volumes, spec.share, spec.claims, spec.aligned, spec.plugged)
+    return not (spec.sees_pods or any(more))
 
 
 def is_calm(made: Plan) -> bool:
