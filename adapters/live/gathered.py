@@ -100,7 +100,11 @@ class Gathered:
 
     def of(self, snapshot: Snapshot) -> Snapshot | None:
         """Return the snapshot with pods gathered; None where they matter, or it saves nothing."""
-        self._take(snapshot)
+        try:
+            self._take(snapshot)
+        except BaseException:
+            self._forget()  # what broke off is no base for the next
+            raise
         few = len(self._kept) + len(self._heaps)
         if few * WORTH > len(snapshot.pods) or snapshot.nominations or snapshot.quotas:
             return None

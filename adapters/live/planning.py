@@ -55,7 +55,9 @@ class Solving:
         self, snapshot: Snapshot, config: Config, process: SolverProcess | None
     ) -> Plan | None:
         """Plan without telling running pods apart; None where not all would start."""
-        few = self._gathered.of(snapshot) if is_safe_under(config) else None
+        if not is_safe_under(config):
+            return None
+        few = self._gathered.of(snapshot)
         world = snapshot if few is None else few
         is_direct = config.polish_ms is not None and are_few_and_single(world)
         if few is None and not is_direct:

@@ -17,6 +17,7 @@ from apportion.models import (
     Snapshot,
     TopologyRequest,
 )
+from apportion.models.config import TierSettings
 from apportion.solver.entry import plan
 from apportion.solver.process import SolverProcess
 from oracle.build import Members, node, only, queue, snapshot
@@ -83,6 +84,11 @@ NEAR = {"anti_affinity": (PodTerm("zone", only("w"), None),)}
         ),
         pytest.param(singles(2), replace(LIVE, polish_ms=None), id="the budget is for places"),
         pytest.param(singles(51), LIVE, id="there are many"),
+        pytest.param(
+            singles(2),
+            replace(LIVE, tiers=TierSettings(packing="expected-fragmentation")),
+            id="places are chosen by expected work",
+        ),
     ],
 )  # fmt: skip
 def test_else_the_solver_is_asked(waiting: list[Members], config: Config) -> None:
