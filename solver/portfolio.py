@@ -23,8 +23,11 @@ OTHERS: tuple[tuple[Score, Spares], ...] = (
     ("spread", "returning"),
 )
 """What is tried besides, those first that were better than the first plan most often."""
-SHARE = 0.8
-"""Part of the time left that a further plan may take, were it to take as long as the first."""
+NEAR: tuple[tuple[Score, Spares], ...] = (("first", "returning"),)
+"""What is tried where a search follows: nobody who packs pod by pod shall have a better plan."""
+SHARE, NEAR_SHARE = 0.8, 0.25
+"""Part of the time left that a further plan may take, were it to take as long as the first; and
+where a search follows."""
 
 
 def best_of(
@@ -35,20 +38,20 @@ def best_of(
     settle: Callable[[Scene, Ranking, Levels], Decision],
     clock: Clock,
 ) -> tuple[Draft, Decision]:
-    """Return the first plan or a better one; the first alone where a search would find better ones.
+    """Return the first plan or a better one; of few where a search would find better ones.
 
     ``levels`` are those of the first: plans are compared by the vector of the contract. ``settle``
     makes a legal decision of a draft.
     """
     draft, decision = first
-    if is_within_reach(scene, clock):
-        return first
-    if not _has_time(clock, clock.spent()):
+    near = is_within_reach(scene, clock)
+    others, share = (NEAR, NEAR_SHARE) if near else (OTHERS, SHARE)
+    if not _has_time(clock, clock.spent(), share) or (near and _all_starts(scene, decision)):
         return first
     reached = vector_of(outcome_of(scene, decision, levels), goals)
     took = clock.spent()  # a further plan is made and measured, too
-    for score, spares in OTHERS:
-        if not _has_time(clock, took):
+    for score, spares in others:
+        if not _has_time(clock, took, share):
             break
         ranking = rank_and_place(scene, score, spares)
         other = settle(scene, ranking, levels)
@@ -58,6 +61,10 @@ def best_of(
     return draft, decision
 
 
-def _has_time(clock: Clock, took_s: float) -> bool:
+def _all_starts(scene: Scene, decision: Decision) -> bool:
+    return len(decision.places) == sum(len(m.pending) for m in scene.roster.waiting)
+
+
+def _has_time(clock: Clock, took_s: float, share: float) -> bool:
     left = clock.left()
-    return left is not None and took_s <= SHARE * left
+    return left is not None and took_s <= share * left

@@ -14,7 +14,7 @@ from ..policies.tracker import Mask
 if TYPE_CHECKING:
     from .draft import Draft
 
-Score = Literal["tight", "spread", "align"]
+Score = Literal["tight", "spread", "align", "first"]
 Scores = NDArray[np.float64]
 Nodes = NDArray[np.intp]
 
@@ -22,8 +22,11 @@ Nodes = NDArray[np.intp]
 def scores(draft: "Draft", nodes: Nodes, pod: Pod) -> Scores:
     """Score nodes: least left over of what is asked (tight), most (spread), best alignment.
 
-    Before tight comes what a place would cost the expected mix, where that is a goal.
+    Or the first of them. Before tight comes what a place would cost the expected mix, where that
+    is a goal.
     """
+    if draft.score == "first":
+        return nodes.astype(np.float64)
     scene, room = draft.scene, draft.field.room[nodes]
     row = scene.row(pod)
     capacity = scene.once("capacity to score by", _capacity)[nodes]

@@ -4,9 +4,11 @@ import time
 from collections.abc import Callable
 
 import pytest
+from benchmarks.first_fit import first_fit
 from benchmarks.large import Large, large
+from benchmarks.priority_instances import Small, small
 
-from apportion.models import Config
+from apportion.models import Config, Snapshot
 from apportion.policies.goals import goals_for
 from apportion.policies.legality import verify
 from apportion.policies.levels import Levels
@@ -28,10 +30,9 @@ SEED = 4
 class World:
     """A cluster with its first greedy plan; the plans that were settled after it are counted."""
 
-    def __init__(self) -> None:
-        self.scene = Scene(
-            large(Large(30, 90, queues=5, fill=0.9, seed=SEED)), CONFIG, rules_for(CONFIG)
-        )
+    def __init__(self, snapshot: Snapshot | None = None) -> None:
+        snapshot = snapshot or large(Large(30, 90, queues=5, fill=0.9, seed=SEED))
+        self.scene = Scene(snapshot, CONFIG, rules_for(CONFIG))
         self.goals = goals_for(CONFIG, self.scene.rules)
         ranking = rank_and_place(self.scene)
         self.levels = levels_of(self.scene, ranking)
@@ -80,10 +81,30 @@ def test_no_other_plan_is_made_where_one_may_take_longer_than_there_is_time() ->
     assert world.settled == 0
 
 
-def test_no_other_plan_is_made_where_a_search_finds_better_ones() -> None:
+def test_of_others_only_the_plain_one_is_made_where_a_search_follows() -> None:
     world = World()
 
     found = world.best(Clock(1000.0))
 
-    assert found is world.first[1]
+    assert world.settled == len(portfolio.NEAR) == 1
+    assert world.value(found) >= world.value(world.first[1])
+
+
+def test_nothing_else_is_tried_where_everything_starts() -> None:
+    world = World(small(Small(4, 4, 1, 90, 1)))
+
+    found = world.best(Clock(1000.0))
+
+    assert len(found.places) == 16
     assert world.settled == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_packing_pod_by_pod_is_never_better_where_a_search_follows(seed: int) -> None:
+    snapshot = small(Small(16, 8, 2, 105, seed))
+    world = World(snapshot)
+
+    found = world.best(Clock(1000.0))
+
+    passed = {key: world.scene.index[node] for key, node in first_fit(snapshot).items()}
+    assert world.value(found) >= world.value(Decision(passed, frozenset()))
