@@ -85,10 +85,15 @@ class StandingTable:
         asks: Iterable[int],
         more: Matrix | None = None,
     ) -> bool:
-        """Say whether use (and so much more) stays within a measure in what is asked for."""
+        """Say whether use (and so much more) stays within a measure in what is asked for.
+
+        Nor may the use before the plan exceed it: queues that are both beyond would else take from
+        each other at once, each of them within because the other one takes.
+        """
         most, asked = self.floors[measure], [r for r in asks if r in self.columns]
         return all(
-            int(use[q][r]) + (0 if more is None else int(more[r])) <= most[q][r]
+            self.limits.use[q][r] <= most[q][r]
+            and int(use[q][r]) + (0 if more is None else int(more[r])) <= most[q][r]
             for q in queues
             for r in asked
         )

@@ -286,7 +286,7 @@ def within_var(
             lost: list[Term] = [(-u.row[r], board.lost(u)) for u in units if u.row[r]]
             limit = int(table.within(measure)[q][r]) - table.limits.use[q][r]
             least = min((row[r] for row in mine), default=0)
-            if least + sum(c * board.upper(v) for c, v in lost) > limit:
+            if limit < 0 or least + sum(c * board.upper(v) for c, v in lost) > limit:
                 answer = False
             elif sum(c * board.upper(v) for c, v in new) > limit:
                 rows.append(([*new, *lost], limit))

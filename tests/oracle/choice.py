@@ -102,7 +102,7 @@ class Choice:
         by = [due, entitlement] if is_above or not self._nothing_is_due(branch, asks) else [due]
         for measure in by:
             if all(
-                self.use_after[q][r] <= measure[q][r]
+                max(s.use[q][r], self.use_after[q][r]) <= measure[q][r]
                 for q in path[: path.index(branch) + 1]
                 for r in asks
             ) and self._is_beyond(unit, other, measure[other], asks):

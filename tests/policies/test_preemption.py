@@ -177,6 +177,25 @@ def test_the_claimants_queue_stays_within_its_own(due: int, want: bool) -> None:
     assert bool(accepts(PREEMPTION, after(world, "g0@n1", "v1"))) is want
 
 
+@pytest.mark.parametrize(("runs", "want"), [(2, True), (3, False)])
+def test_who_is_beyond_claims_nothing_though_it_gives_as_much_away(runs: int, want: bool) -> None:
+    world = snapshot(
+        node("n1", 2 * runs + 6),
+        queue("a", due=5),
+        queue("b", due=5),
+        Members("v", "a", cpu=2, on=["n1"] * runs, minimum=0),
+        Members("w", "b", cpu=2, on=["n1"] * 3, minimum=0),
+        Members("g", "a", waiting=1),
+        Members("h", "b", waiting=1),
+    )
+    alone = after(world, "g0@n1", "w2")
+    swap = after(world, "g0@n1 h0@n1", f"w2 v{runs - 1}")
+
+    assert bool(accepts(PREEMPTION, alone)) is want
+    assert refuses(PREEMPTION, swap, "group x/v")
+    assert right(swap, "g", "w") == ("cross" if want else "")
+
+
 def test_what_is_not_reclaimable_stays() -> None:
     outcome = after(two_queues(1, 1, reclaimable=False), "g0@n1", "v1")
 

@@ -62,7 +62,7 @@ def _runner(
         between = cross_branches(scene, g.queue, m.group.queue, asks, measure)
         most = draft.table.floors[measure]
         if between is None or any(
-            draft.use[q][r] + row[r] > most[q][r]
+            max(draft.table.limits.use[q][r], draft.use[q][r] + row[r]) > most[q][r]
             for q in between.claimant
             for r in asks
             if r in draft.table.columns
