@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from masked_plans import DIGESTS
 LISTEN = ("--listen", "127.0.0.1:0")
 """Words of a scheduler that shows what it saw."""
 READER = "sightings"
-PATIENCE_S = 2.0
+PATIENCE_S = 10.0
 """Who does not answer by then is busy with its troubles; it is asked again later."""
 _ON_CPUS = """
 import os, runpy, sys
@@ -39,7 +40,7 @@ runpy.run_module("apportion", run_name="__main__", alter_sys=True)
 
 
 class Sightings:
-    """Asks the scheduler of the moment for its last snapshot, every so often."""
+    """Asks the scheduler of the moment for its last snapshot, every so often, in a thread."""
 
     def __init__(self, client: Client, schedulers: Schedulers, every_s: float) -> None:
         account(client, READER, "apportion-debug")
@@ -48,14 +49,27 @@ class Sightings:
         self._every_s = every_s
         self._asked_s = time.monotonic()
         self._ports: dict[str, int] = {}
+        self._thread = ThreadPoolExecutor(1)
+        self._asking: Future[bool] | None = None
         self.taken: list[bytes] = []
         """Snapshots, gzipped as they came."""
 
     def look(self) -> None:
-        """Take a snapshot, if it is time for one and somebody shows it."""
-        if time.monotonic() > self._asked_s + self._every_s:
-            self.take()
+        """Begin to take a snapshot, if it is time for one; nobody waits for it."""
+        if time.monotonic() > self._asked_s + self._every_s and self._is_free():
             self._asked_s = time.monotonic()
+            self._asking = self._thread.submit(self.take)
+
+    def _is_free(self) -> bool:
+        if self._asking is None or not self._asking.done():
+            return self._asking is None
+        self._asking.result()  # what went wrong there is told here
+        return True
+
+    def end(self) -> None:
+        """Take no more; what is being asked for is waited for."""
+        self._thread.shutdown()
+        self._is_free()
 
     def take(self) -> bool:
         """Take a snapshot now; say whether there was one."""

@@ -90,6 +90,7 @@ def test_nothing_is_wrong_during_a_turmoil_and_everything_done_after_it(
     turmoil.calm()
     until(lambda: possible(plane, settings) == [], "all is done", QUIET_S)
     judge.look()
+    sightings.end()
     if not sightings.taken:  # whenever it was asked, something else was wrong
         until(sightings.take, "the scheduler shows what it saw")
     # The short form is one of many tests: there one has to do.
