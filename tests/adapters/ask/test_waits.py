@@ -1,5 +1,6 @@
 """Until whom to wait is told where that is known: the earliest moment, tried, and no promise."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from random import Random
@@ -12,6 +13,8 @@ from apportion.adapters.ask.brief_words import brief_words
 from apportion.adapters.ask.changes import Change
 from apportion.adapters.ask.difference import states_of
 from apportion.adapters.ask.explain import explain, to_document
+from apportion.adapters.cli.explain_page import show
+from apportion.adapters.report.answers import why_page
 from apportion.models import Config, End, EndBy, GroupKey, Snapshot
 from apportion.models.edit import edited
 from apportion.models.edits import Wait
@@ -119,6 +122,22 @@ def test_data_has_the_edit_and_the_words(solver: SolverProcess) -> None:
 
     (row,) = [c for c in document["changes"] if c["kind"] == "wait"]
     assert row["edits"] == [{"edit": "wait", "seconds": 90, "says": "wait 2 min"}]
+
+
+def test_pages_say_it_and_that_the_group_starts_then(
+    solver: SolverProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = world(2, {"a": by(EndBy.DEADLINE, HOUR), "b": None})
+    found = explain(start, GREEDY, G, process=solver)
+    says = "wait until group x/a ends, in 1 h at the latest, by its deadline"
+
+    show(found)
+    page = why_page(found, plan(start, GREEDY), start, GREEDY, "test")
+
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if "others end" in line]
+    assert row.split(maxsplit=2)[2].startswith(says)
+    assert row.endswith("then")
+    assert f"{says} then yes" in " ".join(re.sub(r"<[^>]+>", " ", page).split())
 
 
 def test_a_condition_names_a_moment_that_stays_true(solver: SolverProcess) -> None:
