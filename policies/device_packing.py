@@ -147,7 +147,10 @@ class Devices:
             if share is None:
                 return min(most, left // max(1, whole_devices(pod)))
             return self._counts(share, left, most)
-        low, high = 0, most + 1
+        most = min(most, self._no_more(pod, most))
+        if most and self.find([pod] * most) is not None:
+            return most
+        low, high = 0, most
         while high - low > 1:
             # Few fit as a rule: double first, then halve.
             n = min((low + high) // 2, max(1, 2 * low))
@@ -156,6 +159,27 @@ class Devices:
             else:
                 high = n
         return low
+
+    def _no_more(self, pod: Pod, most: int) -> int:
+        """Return a number of pods like this one that the devices surely do not surpass."""
+        share, left = pod.spec.share, self._idle()
+        if left < 0:
+            return 0
+        if share is None:
+            return left // max(1, whole_devices(pod))
+        if share.devices > 1:
+            return most
+        # What floats takes its memory, wherever it comes to be.
+        rooms = list(zip([max(0, r[0]) for r in self.room], self.shares, self.taken, strict=True))
+        idle = sorted((r for r, n, t in rooms if not (n or t)), reverse=True)
+        room = sum(r for r, n, t in rooms if n and not t) + sum(idle[:left])
+        room -= sum(s.devices * self._least(s) for _, s in self.floating)
+        return min(self._counts(share, left, most), max(0, room // max(1, self._least(share))))
+
+    def _least(self, share: DeviceShare) -> int:
+        """Return the memory that a share takes of any device that bears it, at least."""
+        bears, sizes = self.seen(share)
+        return min((size[0] for b, size in zip(bears, sizes, strict=True) if b), default=0)
 
     def _idle(self) -> int:
         """Return how many devices neither shares nor whole devices hold; negative: too few."""
