@@ -141,11 +141,16 @@ class NamedBody(Hot):
 
 
 class VolumeBody(Hot):
-    """A volume, as far as it is a claim."""
+    """A volume, as far as it is a claim or a disk that a CSI driver attaches."""
 
     name: str | None = None
     persistent_volume_claim: Any = None
     ephemeral: Any = None
+    aws_elastic_block_store: Any = None
+    gce_persistent_disk: Any = None
+    azure_disk: Any = None
+    cinder: Any = None
+    vsphere_volume: Any = None
 
 
 class ResourceClaimBody(Hot):

@@ -66,6 +66,11 @@ class VolumeSpec(Outside):
     node_affinity: VolumeAffinity | None = None
     claim_ref: ClaimRef | None = None
     csi: Source | None = None
+    aws_elastic_block_store: Any = None
+    gce_persistent_disk: Any = None
+    azure_disk: Any = None
+    cinder: Any = None
+    vsphere_volume: Any = None
 
 
 class PersistentVolume(Outside):

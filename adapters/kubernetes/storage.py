@@ -17,6 +17,7 @@ from . import body_storage as body
 from .body_pod import PodBody, PodSpecBody, VolumeBody
 from .faults import Ledger
 from .meta import Thing
+from .migrated import PROVISIONERS, Sources, driver_of
 from .reader import Objects
 from .shape import checked
 from .sites import Sites, size_of, topology_term
@@ -25,16 +26,6 @@ _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
-_MIGRATED = {
-    "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
-    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
-    "kubernetes.io/azure-disk": "disk.csi.azure.com",
-    "kubernetes.io/azure-file": "file.csi.azure.com",
-    "kubernetes.io/cinder": "cinder.csi.openstack.org",
-    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
-    "kubernetes.io/portworx-volume": "pxd.portworx.com",
-}
-"""In-tree provisioners, and the CSI drivers that do their work since (KEP-625)."""
 _NO_DRIVERS = frozenset(
     (
         "rancher.io/local-path",
@@ -114,7 +105,8 @@ class Storage:
     def _volume(self, thing: Thing, raw: VolumeBody) -> Volume | None:
         key = claim_key(thing, raw)
         if not key:
-            return None
+            driver = self._taken_over(raw)
+            return Volume(driver=driver) if driver else None
         named = f"PersistentVolumeClaim {key}"
         claim = self.claims.get(key)
         shared = key if self.users[key] > 1 else ""
@@ -152,6 +144,7 @@ class Storage:
                 said = f"{named} is bound to PersistentVolume {spec.volume_name}, which is not in "
                 return Volume(shared, problem=said + "the input; add it (kubectl get pv)")
             places, driver = self.sites.of_volume(volume)
+            driver = driver or self._taken_over(volume.body.spec or body.VolumeSpec())
             return Volume(shared, places, driver, sharing)
         return self._unbound(claim, spec, shared, sharing, named)
 
@@ -196,10 +189,18 @@ class Storage:
         named = {e.key for t in allowed for e in t.match_label_expressions or ()}
         return tuple(sorted({*self.topology_keys.get(driver, ()), *named}))
 
+    def _taken_over(self, volume: Sources) -> str:
+        """Return the driver of an in-tree volume, if any node has it; "": nothing is counted.
+
+        Clusters older than the migration attach such volumes without a driver.
+        """
+        driver = driver_of(volume)
+        return driver if driver in self.topology_keys else ""
+
     def _driver(self, provisioner: str) -> str:
         """Return the CSI driver of a provisioner; "" if it makes volumes of another kind."""
-        if provisioner in _MIGRATED:
-            return _MIGRATED[provisioner]
+        if provisioner in PROVISIONERS:
+            return PROVISIONERS[provisioner]
         if provisioner in self.sites.drivers or provisioner in self.topology_keys:
             return provisioner
         if provisioner.startswith("kubernetes.io/") or provisioner in _NO_DRIVERS:

@@ -10,6 +10,7 @@ from ..kubernetes.body_pod import PodBody, PodSpecBody, PodStatusBody
 from ..kubernetes.cards import Cards, groups_of, is_reservation, names_devices
 from ..kubernetes.faults import Book
 from ..kubernetes.meta import Thing
+from ..kubernetes.migrated import driver_of
 from ..kubernetes.pods import Candidate, Shapes, candidate_of, is_over
 from ..kubernetes.storage import claim_key
 from .backdrop import CLAIM, Backdrop, Causes
@@ -132,7 +133,7 @@ class Readings:
         if status.reason in REFUSED:
             self.refusing[name] = thing
         claims = {claim_key(thing, v) for v in spec.volumes or ()} - {""}
-        if claims:
+        if claims or any(map(driver_of, spec.volumes or ())):
             self._claiming[name] = tuple(claims)
             for key in claims:
                 self._of_claim.setdefault(key, set()).add(name)

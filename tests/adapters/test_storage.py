@@ -172,6 +172,29 @@ def test_provisioners_and_their_drivers(provisioner: str, want: str) -> None:
     assert only(snapshot(uses("c"), claim(), kind(provisioner=provisioner), made)).driver == want
 
 
+@pytest.mark.parametrize(
+    ("source", "driver"),
+    [
+        ("awsElasticBlockStore", "ebs.csi.aws.com"),
+        ("gcePersistentDisk", "pd.csi.storage.gke.io"),
+        ("azureDisk", "disk.csi.azure.com"),
+        ("cinder", "cinder.csi.openstack.org"),
+        ("vsphereVolume", "csi.vsphere.vmware.com"),
+    ],
+)
+def test_disks_without_a_driver_are_for_the_driver_that_some_node_has(
+    source: str, driver: str
+) -> None:
+    bound = [uses("c"), claim(volume="pv"), volume("pv", None, **{source: {"disk": "d"}})]
+    inline = pod("q", volumes=[{"name": "d", source: {"disk": "e"}}, {"name": "x", "emptyDir": {}}])
+    has = obj("storage.k8s.io/v1", "CSINode", "n", None, spec={"drivers": [
+        {"name": driver, "nodeID": "i-1"}]})  # fmt: skip
+    old, new = snapshot(*bound, inline), snapshot(*bound, inline, has)
+
+    assert (only(old), pod_in(old, "q").spec.volumes) == (Volume(), ())
+    assert (only(new), only(new, "q")) == (Volume(driver=driver), Volume(driver=driver))
+
+
 def test_a_csi_node_says_what_may_be_attached_yet() -> None:
     drivers = [
         {"name": DRIVER, "nodeID": "i-1", "allocatable": {"count": 3}, "topologyKeys": [ZONE]},

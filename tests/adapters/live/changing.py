@@ -257,6 +257,8 @@ class Changing:
             if self._often(0.2):
                 template = {"spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"]}}
                 one = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}
+            elif self._often(0.2):
+                one = {"name": "disk", "awsElasticBlockStore": {"volumeID": "vol-0"}}
             spec["volumes"] = [one]
         if self._often(0.1):
             named = self._one(
@@ -284,7 +286,8 @@ class Changing:
         return made
 
     def _csi_node(self) -> Data:
-        driver = {"name": "csi.example.com", "topologyKeys": [self._one("zone", "rack")],
+        name = self._one("csi.example.com", "ebs.csi.aws.com")
+        driver = {"name": name, "topologyKeys": [self._one("zone", "rack")],
                   "allocatable": {"count": self._one(1, 8)}}  # fmt: skip
         return obj("storage.k8s.io/v1", "CSINode", self._name("n", 4), None,
                    spec={"drivers": [driver]})  # fmt: skip

@@ -1,0 +1,41 @@
+"""Which CSI driver does the work of an in-tree volume plug-in since (KEP-625)."""
+
+from typing import Protocol
+
+PROVISIONERS = {
+    "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
+    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+    "kubernetes.io/azure-disk": "disk.csi.azure.com",
+    "kubernetes.io/azure-file": "file.csi.azure.com",
+    "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
+    "kubernetes.io/portworx-volume": "pxd.portworx.com",
+}
+"""By the provisioner that a StorageClass names."""
+
+
+class Sources(Protocol):
+    """The disks that a PersistentVolume, or a volume of a pod, may name without a driver."""
+
+    @property
+    def aws_elastic_block_store(self) -> object: ...
+    @property
+    def gce_persistent_disk(self) -> object: ...
+    @property
+    def azure_disk(self) -> object: ...
+    @property
+    def cinder(self) -> object: ...
+    @property
+    def vsphere_volume(self) -> object: ...
+
+
+def driver_of(volume: Sources) -> str:
+    """Return the CSI driver of a volume that is such a disk; "": it is none."""
+    sources = (
+        (volume.aws_elastic_block_store, "ebs.csi.aws.com"),
+        (volume.gce_persistent_disk, "pd.csi.storage.gke.io"),
+        (volume.azure_disk, "disk.csi.azure.com"),
+        (volume.cinder, "cinder.csi.openstack.org"),
+        (volume.vsphere_volume, "csi.vsphere.vmware.com"),
+    )
+    return next((driver for source, driver in sources if source is not None), "")
