@@ -106,7 +106,7 @@ def test_child_that_talks_nonsense_leaves_the_greedy_plan(
 def test_child_that_hangs_is_killed(
     body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world, config = contested(), Config(budget_ms=100)
+    world, config = contested(), Config(budget_ms=500)
     pretend(body, tmp_path, monkeypatch)
 
     made = plan(world, config)
