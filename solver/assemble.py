@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .search import Clock
 
 WORK = ("repair", "entitled", "surplus")
+MILLION = 1_000_000
 
 
 def assemble(scene: Scene, answer: "Answer", clock: "Clock", name: str) -> Plan:
@@ -88,11 +89,16 @@ def assemble(scene: Scene, answer: "Answer", clock: "Clock", name: str) -> Plan:
 
 
 def _tier(number: int, t: "TierResult") -> TierRow:
-    gap = None if t.bound is None else abs(t.value - t.bound) / max(1, abs(t.bound))
     return TierRow(
-        number, t.goal.name, t.goal.unit, t.goal.sense, t.value, t.bound,
-        None if gap is None else round(gap, 6),
-    )  # fmt: skip
+        number, t.goal.name, t.goal.unit, t.goal.sense, t.value, t.bound, gap_of(t.value, t.bound)
+    )
+
+
+def gap_of(value: int, bound: int | None) -> float | None:
+    """Return the distance in parts of the bound, rounded up: 0 only where there is none."""
+    if bound is None:
+        return None
+    return -(-abs(value - bound) * MILLION // max(1, abs(bound))) / MILLION
 
 
 def _evictions(outcome: Outcome, now: Collection[PodKey]) -> list[Eviction]:

@@ -68,9 +68,11 @@ def number(value: int) -> str:
 
 
 def percent(part: float) -> str:
-    """Return a part of one in percent."""
+    """Return a part of one in percent; 0 only of nothing."""
     if part >= 10:
         return "> 1000 %"
+    if 0 < part < 0.0005:
+        return "< 0.1 %"
     return f"{100 * part:.0f} %" if part >= 0.1 or part == 0 else f"{100 * part:.1f} %"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apportion.adapters.cli.words import short
+from apportion.adapters.cli.words import percent, short
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,14 @@ from apportion.adapters.cli.words import short
 )
 def test_amounts_are_short(amount: int, resource: str, want: str) -> None:
     assert short(amount, resource) == want
+
+
+@pytest.mark.parametrize(
+    ("part", "want"),
+    [
+        (0.0, "0 %"), (1e-6, "< 0.1 %"), (0.001, "0.1 %"), (0.456, "46 %"), (1.0, "100 %"),
+        (10.0, "> 1000 %"),
+    ],
+)  # fmt: skip
+def test_parts_are_told_in_percent(part: float, want: str) -> None:
+    assert percent(part) == want
