@@ -25,7 +25,7 @@ OTHERS: tuple[tuple[Score, Spares], ...] = (
 """What is tried besides, those first that were better than the first plan most often."""
 NEAR: tuple[tuple[Score, Spares], ...] = (("first", "returning"),)
 """What is tried where a search follows: nobody who packs pod by pod shall have a better plan."""
-SHARE, NEAR_SHARE = 0.8, 0.25
+SHARE, NEAR_SHARE = 0.8, 0.1
 """Part of the time left that a further plan may take, were it to take as long as the first; and
 where a search follows."""
 

@@ -35,6 +35,9 @@ SYMMETRIC = 10_000
 """Up to so many variables equal nodes are looked for: that takes 0.1 s there, and more beyond."""
 EARLY = 1.2
 """So much earlier than planned it leaps, rather than begin a solve that has no time."""
+LEAP_TAKES = 4
+"""Times that a leap takes as long as to complete a known decision, on the same board. Without that
+much time there is none: what it found would come too late, and first things first."""
 FOR_WORK, FOR_OTHERS = 0.8, 0.6
 """Part of the time left for one solve: of work that nobody is evicted for, and of all else."""
 
@@ -147,7 +150,11 @@ class _Search:
     def _begin(self, hint: Sequence[int | None]) -> None:
         """Take a known decision for a start, if the solver agrees that there is one."""
         self._solves += 1
+        before_s = self._clock.spent()
         reply = self._completed([(v, x) for v, x in enumerate(hint) if x is not None])
+        takes_s = LEAP_TAKES * (self._clock.spent() - before_s)
+        if self._leaps_at is not None and self._leaps_at < takes_s:
+            self._leaps_at = None
         self._best = reply.values
         if reply.status in ("INFEASIBLE", "INVALID"):
             self._detail = f"the greedy plan is {reply.status} to the solver"

@@ -94,6 +94,18 @@ def test_far_work_is_looked_for_without_prices_and_then_with_them(
     assert not found.proven
 
 
+@pytest.mark.parametrize(("took_s", "leaps"), [(1.4, True), (1.6, False)])
+def test_there_is_no_leap_without_four_times_what_completing_took(
+    monkeypatch: pytest.MonkeyPatch, took_s: float, leaps: bool
+) -> None:
+    spent = iter((0.0, took_s))
+    monkeypatch.setattr(Clock, "spent", lambda _: next(spent))
+
+    _, process = leapt(monkeypatch, (4, 2, 1), (4, 9, 7), (4, 1, 7))
+
+    assert (process.asked[1].goal == goal_of([(1, 2)])) is leaps
+
+
 def test_what_costs_nothing_yet_has_to_stay_so(monkeypatch: pytest.MonkeyPatch) -> None:
     _, process = leapt(monkeypatch, (4, 0, 1), (4, 9, 7), (4, 0, 7))
 
