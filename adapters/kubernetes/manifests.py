@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from .body_gangs import JobSetSpec, LeaderWorkerSetSpec, RayClusterSpec, TrainingSpec
-from .body_pod import PodBody, PodSpecBody
+from .body_pod import PodSpecBody
 from .body_rare import ScaleSpec
 from .faults import Faults, Ledger
 from .gangs import at_once
-from .meta import Owner, Thing
+from .meta import Thing
 from .options import ReadOptions
 from .owners import Owners
 from .pods import DEFAULT_SCHEDULER
 from .reader import Manifest, Objects
 from .shape import shaped, text_map
-from .volcano_jobs import MOST_PODS, TemplateBody
+from .templates import MOST_PODS, TemplateBody, pod_from
 
 _JOB_NAME = "batch.kubernetes.io/job-name"
 _COMPLETION = "batch.kubernetes.io/job-completion-index"
@@ -142,22 +142,8 @@ def _pods(
     meta = template.metadata
     labels = text_map(meta.labels if meta is not None else None)
     notes = text_map(meta.annotations if meta is not None else None)
-    sample = Thing(
-        group="",
-        kind="Pod",
-        namespace=workload.namespace,
-        name="",
-        uid="",
-        labels=labels,
-        annotations={**notes, **part.notes},
-        owner=Owner(workload.kind, workload.name, "", workload.group),
-        created_s=taken_at_s if workload.created_s is None else workload.created_s,
-        deleted_s=None,
-        generation=None,
-        source=workload.source,
-        body=PodBody(spec=spec),
-        made_from=(workload.title, part.path),
-    )
+    created_s = taken_at_s if workload.created_s is None else workload.created_s
+    sample = pod_from(workload, part.path, spec, labels, {**notes, **part.notes}, created_s)
     for name, more in part.pods:
         yield replace(sample, name=name, labels={**labels, **more})
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from .body_group import NetworkTopologyBody, SubGroupPolicyBody
-from .body_pod import PodBody, PodSpecBody, SelectorBody
+from .body_pod import PodSpecBody, SelectorBody
 from .body_queue import JobSpec, JobState, JobStatus, Task, VolcanoJob
 from .drafts import Draft
 from .faults import Faults, Ledger
@@ -19,24 +19,16 @@ from .membership import Dialect
 from .meta import MetaBody, Owner, Thing
 from .nearness import Split, policy_split, tiers_near
 from .options import ReadOptions
-from .shape import Hot, shaped, text_map
+from .shape import shaped, text_map
+from .templates import MOST_PODS, TemplateBody, pod_from
 
 GROUP = "batch.volcano.sh"
 _INDEX = "volcano.sh/task-index"
 _PARTITION = "volcano.sh/partition-id"
-MOST_PODS = 100_000
-"""Pods that one job is expanded to at most."""
 
 _OVER = frozenset(
     ("Aborting", "Aborted", "Terminating", "Terminated", "Completing", "Completed", "Failed")
 )
-
-
-class TemplateBody(Hot):
-    """A pod template: labels and annotations, and the spec."""
-
-    metadata: MetaBody | None = None
-    spec: PodSpecBody | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,15 +193,16 @@ class _Reader:
             self._faults.extend(found, under=f"{path}.template")
             if template is None:
                 continue
-            sample = self._sample(task_name, template, group, options)
-            sample.made_from = (self._job.title, f"{path}.template")
+            sample = self._sample(task_name, template, f"{path}.template", group, options)
             for index in range(_replicas(task)):
                 name = f"{self._job.name}-{task_name}-{index}"
                 if f"{self._job.namespace}/{name}" not in existing:
                     out.append(_numbered(sample, name, index, _part_of(task, index)))
         return out
 
-    def _sample(self, task: str, template: TemplateBody, group: str, options: ReadOptions) -> Thing:
+    def _sample(
+        self, task: str, template: TemplateBody, path: str, group: str, options: ReadOptions
+    ) -> Thing:
         """Return what all pods of a task have in common, as the controller writes it."""
         job, meta, spec = self._job, template.metadata or MetaBody(), template.spec or PodSpecBody()
         spec.priority_class_name = spec.priority_class_name or self._spec.priority_class_name
@@ -221,21 +214,7 @@ class _Reader:
         }
         labels = {**text_map(meta.labels), **written, "volcano.sh/job-namespace": job.namespace}
         notes = {**text_map(meta.annotations), **written, "scheduling.k8s.io/group-name": group}
-        return Thing(
-            group="",
-            kind="Pod",
-            namespace=job.namespace,
-            name="",
-            uid="",
-            labels=labels,
-            annotations=notes,
-            owner=Owner("Job", job.name, job.uid, GROUP),
-            created_s=self._created_s,
-            deleted_s=None,
-            generation=None,
-            source=job.source,
-            body=PodBody(spec=spec),
-        )
+        return pod_from(job, path, spec, labels, notes, self._created_s)
 
 
 def _part_of(task: Task, index: int) -> dict[str, str]:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from programs import executable
+
 from . import fetch as fetching
 from .fetch import FetchError, chromium, fetch, fetched
 
@@ -20,13 +22,6 @@ printf '#!/bin/sh\\necho "$LD_LIBRARY_PATH says $1"' > "$bin/chromium.br"
 cp "{archive}" "$bin/al2023.tar.br"
 """
 NODE = 'for f in "$3"/*.br; do cp "$f" "$4/$(basename "$f" .br)"; done'
-
-
-def executable(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    return path
 
 
 @pytest.fixture

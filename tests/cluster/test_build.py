@@ -12,15 +12,9 @@ from cluster import toolchain
 from cluster.binaries import NEEDED, PROGRAMS, binaries, built, oldest_go, version_of
 from cluster.toolchain import BuildError
 from cluster.waiting import DEADLINE_S
+from programs import executable
 
 PROGRAM_NAMES = tuple(p.name for p in PROGRAMS)
-
-
-def executable(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    return path
 
 
 @pytest.fixture
