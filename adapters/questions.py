@@ -68,7 +68,10 @@ def _edit(one: ScenarioEdit, snapshot: Snapshot, beside: Beside) -> Edit:
     if one.add_nodes is not None:
         return AddNodes(one.add_nodes.like, one.add_nodes.count, one.add_nodes.labels)
     if one.submit is not None:
-        return _submitted(beside(one.submit), snapshot)
+        new = brought(beside(one.submit), snapshot)
+        if new is None:
+            raise InputError("submit: brings no new group; is there one of that name?")
+        return new
     (field,) = one.model_fields_set
     value = getattr(one, field)
     if field in OPTIONS:
@@ -79,10 +82,9 @@ def _edit(one: ScenarioEdit, snapshot: Snapshot, beside: Beside) -> Edit:
     return kinds[field](value)
 
 
-def _submitted(beside: Snapshot, base: Snapshot) -> Edit:
+def brought(beside: Snapshot, base: Snapshot) -> Submit | None:
+    """Return what is new beside a cluster, to be submitted; None where no group is."""
     groups = tuple(g for g in beside.groups if g.key not in base.groups_by_key)
     pods = tuple(p for p in beside.pods if p.ours and p.key not in base.pods_by_key)
     claims = tuple(c for c in beside.claims if c.key not in base.claims_by_key)
-    if not groups:
-        raise InputError("submit: brings no new group; is there one of that name?")
-    return Submit(groups, pods, claims)
+    return Submit(groups, pods, claims) if groups else None

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from msgspec.structs import replace
 
 from .budget import disruptions_allowed, is_met
+from .edit_nodes import come_back
 from .names import GroupKey, NodeName, PodKey
 from .plan import Allocation
 from .pod import Pod, PodState
@@ -44,11 +45,7 @@ def advance(
                 devices=(devices or {}).get(p.key, ()), claimed=_own_claimed(p, given),
             )  # fmt: skip
         elif p.key in evicted:
-            p = replace(
-                p, state=PodState.PENDING, node=None, nominated=None, started_s=None,
-                created_s=now, protected_until_s=None, end=None, uid="", devices=(), cells=(),
-                claimed=(), ready=True,
-            )  # fmt: skip
+            p = come_back(p, now)
         elif p.ours and (p.key in promised or p.nominated is not None):
             p = replace(p, nominated=promised.get(p.key))
         pods.append(p)

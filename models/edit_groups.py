@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from .edit_nodes import come_back
 from .edit_wait import without_groups
 from .edits import (
     CopyGroup,
@@ -74,9 +75,8 @@ def _like(pod: Pod, group: Group, name: str, now_s: int) -> Pod:
     """Return a pod like this one that was just submitted."""
     state = PodState.GATED if pod.state is PodState.GATED else PodState.PENDING
     return replace(
-        pod, name=name, group=group.key, state=state, node=None, nominated=None, started_s=None,
-        created_s=now_s, protected_until_s=None, end=None, uid="", devices=(), cells=(), claimed=(),
-        claim_names={}, ready=True, gates=pod.gates if state is PodState.GATED else (),
+        come_back(pod, now_s), name=name, group=group.key, state=state, claim_names={},
+        gates=pod.gates if state is PodState.GATED else (),
     )  # fmt: skip
 
 

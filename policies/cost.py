@@ -38,19 +38,19 @@ def run_s(scene: Scene, pod: Pod) -> int:
 
 def lost_work(scene: Scene, pod: Pod) -> int:
     """Return the work that is lost with the pod, in thousandths of device-seconds."""
-    return devices_milli(scene, pod) * run_s(scene, pod)
+    (lost,) = losses_of(scene, (pod,))
+    return lost
 
 
 def losses_of(scene: Scene, pods: Iterable[Pod]) -> list[int]:
-    """Return :func:`lost_work` of each of many pods."""
-    now_s, held = scene.snapshot.taken_at_s, scene.once("devices held", _nothing_known)
+    """Return :func:`lost_work` of each of the pods; of many, what is known is looked up once."""
+    held = scene.once("devices held", _nothing_known)
     out: list[int] = []
     for p in pods:
-        start = p.started_s if p.started_s is not None else p.created_s
         milli = held.get(id(p.spec))
         if milli is None:
             milli = devices_milli(scene, p)
-        out.append(milli * max(0, now_s - start) if start else 0)
+        out.append(milli * run_s(scene, p))
     return out
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ..models import GroupKey, Pod
 from .coming_back import returning
-from .cost import age_s, lost_work
+from .cost import age_s, losses_of, lost_work
 from .evictable import given_up, victim_priority
 from .items import Item
 from .outcome import Outcome
@@ -199,7 +199,7 @@ class LostWork:
 
     def measure_of(self, outcome: Outcome, victims: Victims) -> int:
         scene = outcome.scene
-        return sum(lost_work(scene, p) for ps in victims.values() for p in ps)
+        return sum(sum(losses_of(scene, ps)) for ps in victims.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from .hints import hint_of
 from .leveling import levels_of
 from .linear import satisfies
 from .orderly import Ordered, put_in_order
-from .portfolio import best_of
+from .portfolio import all_starts, best_of
 from .process import SolverProcess
 from .reach import is_within_reach
 from .reclear import recleared
@@ -142,7 +142,7 @@ def solve(
     levels = levels_of(scene, ranking)
     goals = goals_for(config, scene.rules)
     greedy = settle_greedy(scene, ranking, levels)
-    if all_or_nothing and _leaves_over(scene, greedy):
+    if all_or_nothing and (greedy.evicted or not all_starts(scene, greedy)):
         raise LeftOverError
     if config.engine == "greedy":
         base = outcome_of(scene, greedy, levels)
@@ -201,12 +201,6 @@ def kept_for_the_end(clock: Clock, greedy: Decision) -> float:
         return 0.0
     least = clock.spent() * (WITH_VICTIMS if greedy.evicted else AS_LONG)
     return max(0.0, min(OF_REST * left, max(AFTERWARDS * clock.budget_s, least)))
-
-
-def _leaves_over(scene: Scene, decision: Decision) -> bool:
-    """Say whether something that waits does not start, or somebody leaves."""
-    waiting = (p for m in scene.roster.waiting for p in m.pending)
-    return bool(decision.evicted) or any(p.key not in decision.places for p in waiting)
 
 
 def _everything_starts(scene: Scene, decision: Decision) -> bool:

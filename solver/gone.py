@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import Pod, PodKey
-from ..policies.cost import age_s, lost_work
+from ..policies.cost import age_s, losses_of
 from ..policies.ledger import Matrix
 from ..policies.scene import Scene
 from ..policies.tracker import Mask
@@ -25,7 +25,7 @@ class Wave:
     @cached_property
     def lost(self) -> int:
         """Work that is lost with them, in thousandths of device-seconds."""
-        return sum(lost_work(self.scene, p) for p in self.pods)
+        return sum(losses_of(self.scene, self.pods))
 
     @cached_property
     def age_s(self) -> int:

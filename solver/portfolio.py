@@ -46,7 +46,7 @@ def best_of(
     draft, decision = first
     near = is_within_reach(scene, clock)
     others, share = (NEAR, NEAR_SHARE) if near else (OTHERS, SHARE)
-    if not _has_time(clock, clock.spent(), share) or (near and _all_starts(scene, decision)):
+    if not _has_time(clock, clock.spent(), share) or (near and all_starts(scene, decision)):
         return first
     reached = vector_of(outcome_of(scene, decision, levels), goals)
     took = clock.spent()  # a further plan is made and measured, too
@@ -61,8 +61,9 @@ def best_of(
     return draft, decision
 
 
-def _all_starts(scene: Scene, decision: Decision) -> bool:
-    return len(decision.places) == sum(len(m.pending) for m in scene.roster.waiting)
+def all_starts(scene: Scene, decision: Decision) -> bool:
+    """Say whether every pod that waits starts."""
+    return all(p.key in decision.places for m in scene.roster.waiting for p in m.pending)
 
 
 def _has_time(clock: Clock, took_s: float, share: float) -> bool:

@@ -7,7 +7,7 @@ from itertools import groupby
 from rich.table import Table
 from rich.text import Text
 
-from ...models import Bind, GroupKey, Nomination, Plan, PodState, Snapshot
+from ...models import Bind, GroupKey, Nomination, Plan, PodState, Reason, Snapshot
 from .numbers import objective_table, queue_table
 from .terminal import console
 from .words import amounts, count, gathered, moment, percent, plain
@@ -170,13 +170,16 @@ def _held(plan: Plan) -> Iterable[Table | Text]:
     yield title("Waits", count(len(plan.held), "group"))
     table = grid(48, 9, None)
     for h in plan.held[:MOST_ROWS]:
-        why = Text("\n").join(
-            Text.assemble((f"{plain(r.rule)}: ", "dim"), plain(r.message)) for r in h.reasons
-        )
+        why = Text("\n").join(told(h.reasons))
         pods = count(len(h.pods), "pod") if h.pods else "no pods"
         table.add_row("", Text(plain(h.group), style="yellow"), pods, why)
     yield table
     yield from more(plan.held)
+
+
+def told(reasons: Iterable[Reason]) -> list[Text]:
+    """Return a line for each reason: its rule, and what that says."""
+    return [Text.assemble((f"{plain(r.rule)}: ", "dim"), plain(r.message)) for r in reasons]
 
 
 def _geometries(plan: Plan) -> Iterable[Table | Text]:

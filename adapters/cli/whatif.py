@@ -184,26 +184,22 @@ def _submitted(submit: Sequence[str] | None, world: World) -> "list[Edit]":
     Then priority classes and claims of the cluster are known; otherwise the file has to have them.
     """
     from ...models import InputError
-    from ...models.edits import Submit
     from ..inputs import read_case
+    from ..questions import brought
 
     if not submit:
         return []
-    base = world.case.snapshot
     files = list(world.source.files) if world.case.from_objects else []
     if "-" in files:
         raise InputError("--submit reads the cluster once more; give it in files, not as '-'")
-    beside = read_case([*files, *submit], _as_in(world)).snapshot
-    groups = tuple(g for g in beside.groups if g.key not in base.groups_by_key)
-    pods = tuple(p for p in beside.pods if p.ours and p.key not in base.pods_by_key)
-    claims = tuple(c for c in beside.claims if c.key not in base.claims_by_key)
-    if not groups:
+    new = brought(read_case([*files, *submit], _as_in(world)).snapshot, world.case.snapshot)
+    if new is None:
         alone = read_case(submit, _as_in(world)).snapshot
         said = [
             w.message for w in alone.warnings if w.path in ("spec.schedulerName", "spec.suspend")
         ]
         raise InputError("; ".join([f"there is no new group in {', '.join(submit)}", *said]))
-    return [Submit(groups, pods, claims)]
+    return [new]
 
 
 def _as_in(world: World) -> "Asked":

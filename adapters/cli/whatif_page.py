@@ -8,7 +8,7 @@ from rich.text import Text
 from ...models import GroupKey
 from ..ask.difference import Difference, GroupChange, GroupState
 from ..ask.whatif import WhatIf
-from .page import MOST_ROWS, grid, more, title
+from .page import MOST_ROWS, grid, more, title, told
 from .terminal import print_all
 from .words import amounts, count, percent, plain, resource, short
 
@@ -28,8 +28,8 @@ def _parts(answer: WhatIf) -> Iterable[Table | Text]:
     by_key = {c.group: c for c in d.groups}
     yield from _groups("Start or run more", d.starts_more, by_key, "green")
     yield from _groups("Start or run less", d.starts_less, by_key, "red")
-    told = {*d.starts_more, *d.starts_less}
-    others = [c.group for c in d.groups if c.group not in told]
+    named = {*d.starts_more, *d.starts_less}
+    others = [c.group for c in d.groups if c.group not in named]
     yield from _groups("Stand differently", others, by_key, "yellow")
     yield from _displaced(d)
     yield from _names("Wait less", d.waits_less, "green")
@@ -49,8 +49,7 @@ def _groups(
     for key in keys[:MOST_ROWS]:
         c = by_key[key]
         said = Text(f"{_state(c.before)} → {_state(c.after)}")
-        why = [Text.assemble((f"{plain(r.rule)}: ", "dim"), plain(r.message)) for r in c.why]
-        table.add_row("", Text(plain(key), style=style), Text("\n").join([said, *why]))
+        table.add_row("", Text(plain(key), style=style), Text("\n").join([said, *told(c.why)]))
     yield table
     yield from more(keys)
 

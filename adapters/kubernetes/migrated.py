@@ -32,10 +32,10 @@ class Sources(Protocol):
 def driver_of(volume: Sources) -> str:
     """Return the CSI driver of a volume that is such a disk; "": it is none."""
     sources = (
-        (volume.aws_elastic_block_store, "ebs.csi.aws.com"),
-        (volume.gce_persistent_disk, "pd.csi.storage.gke.io"),
-        (volume.azure_disk, "disk.csi.azure.com"),
-        (volume.cinder, "cinder.csi.openstack.org"),
-        (volume.vsphere_volume, "csi.vsphere.vmware.com"),
+        (volume.aws_elastic_block_store, "kubernetes.io/aws-ebs"),
+        (volume.gce_persistent_disk, "kubernetes.io/gce-pd"),
+        (volume.azure_disk, "kubernetes.io/azure-disk"),
+        (volume.cinder, "kubernetes.io/cinder"),
+        (volume.vsphere_volume, "kubernetes.io/vsphere-volume"),
     )
-    return next((driver for source, driver in sources if source is not None), "")
+    return next((PROVISIONERS[name] for source, name in sources if source is not None), "")

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...models import Pod
 from ...policies.budgets import covering_of
-from ...policies.cost import age_s, lost_work, spare_members
+from ...policies.cost import age_s, losses_of, spare_members
 from ...policies.evictable import victim_priority
 from ...policies.eviction_cost import priority_weights
 from ...policies.ledger import Matrix
@@ -151,7 +151,7 @@ class Leaving:
     def _prices_of(self, t: Taken, pods: Sequence[Pod], gangs: int) -> Prices:
         return (
             self._weights[victim_priority(t.of.members)] * len(pods), gangs,
-            sum(lost_work(self._scene, p) for p in pods),
+            sum(losses_of(self._scene, pods)),
             sum(age_s(self._scene, p) for p in pods),
         )  # fmt: skip
 
