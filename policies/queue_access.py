@@ -11,6 +11,9 @@ from .scene import Scene
 if TYPE_CHECKING:
     from .board import Board
 
+_DECLARING = ("Queue", "ClusterQueue", "Cohort", "ElasticQuota")
+"""What declares queues, as it is called in what is said of it at the door."""
+
 
 @dataclass(frozen=True, slots=True)
 class QueueAccess:
@@ -30,7 +33,7 @@ class QueueAccess:
     def _closed(self, scene: Scene, queue: QueueName, namespace: str) -> Iterable[Reason]:
         """Say what keeps groups of the namespace out of the queue."""
         if queue not in scene.tree:
-            yield Reason(self.name, f"queue {queue}", f"queue {queue} not found")
+            yield Reason(self.name, f"queue {queue}", _why_missing(scene, queue))
             return
         if not scene.tree.is_leaf(queue):
             kids = ", ".join(scene.tree.children[queue])
@@ -59,6 +62,16 @@ class QueueAccess:
 
     def constrain(self, board: "Board") -> None:
         """Leave the model alone: held groups never reach it."""
+
+
+def _why_missing(scene: Scene, queue: QueueName) -> str:
+    """Say why there is no such queue: nobody declares it, or what does so is faulty."""
+    names = {f"{kind} {queue}" for kind in _DECLARING}
+    for said in scene.snapshot.rejected:
+        if said.object in names:
+            where = f"{said.path} " if said.path else ""
+            return f"{said.object} was rejected, so it is no queue: {where}{said.message}"
+    return f"queue {queue} not found"
 
 
 def _nothing_known(_: Scene) -> dict[tuple[QueueName, str], tuple[Reason, ...]]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .body_rare import Natural, ScaleSpec
+from .body_rare import DeadlineSeconds, Natural, ScaleSpec, ScaleStatus
 from .shape import Outside
 
 
@@ -37,6 +37,7 @@ class RunPolicy(Outside):
     """How a training job is run."""
 
     scheduling_policy: SchedulingPolicy | None = None
+    active_deadline_seconds: DeadlineSeconds | None = None
 
 
 class ElasticPolicy(Outside):
@@ -77,6 +78,7 @@ class TrainingJob(Outside):
     """A PyTorchJob, TFJob, PaddleJob, XGBoostJob, JAXJob or MPIJob without its head."""
 
     spec: TrainingSpec | None = None
+    status: ScaleStatus | None = None
 
 
 class JobTemplate(Outside):
@@ -162,3 +164,44 @@ class RayCluster(Outside):
     """A RayCluster without its head."""
 
     spec: RayClusterSpec | None = None
+
+
+class RayJobSpec(Outside):
+    """``spec`` of a RayJob: the cluster that it makes for itself, and for how long."""
+
+    ray_cluster_spec: RayClusterSpec | None = None
+    cluster_selector: dict[str, str] | None = None
+    active_deadline_seconds: DeadlineSeconds | None = None
+    shutdown_after_job_finishes: bool | None = None
+    ttl_seconds_after_finished: Natural | None = None
+
+
+class RayJob(Outside):
+    """A RayJob without its head."""
+
+    spec: RayJobSpec | None = None
+    status: ScaleStatus | None = None
+
+
+class RayServiceSpec(Outside):
+    """``spec`` of a RayService: the cluster that it serves from."""
+
+    ray_cluster_config: RayClusterSpec | None = None
+
+
+class RayService(Outside):
+    """A RayService without its head."""
+
+    spec: RayServiceSpec | None = None
+
+
+def ray_cluster_of(spec: Any) -> RayClusterSpec | None:
+    """Return the cluster that the spec of a RayCluster, a RayJob or a RayService makes, if any."""
+    match spec:
+        case RayClusterSpec():
+            return spec
+        case RayJobSpec(cluster_selector=None | {} as chosen) if not chosen:
+            return spec.ray_cluster_spec
+        case RayServiceSpec():
+            return spec.ray_cluster_config
+    return None

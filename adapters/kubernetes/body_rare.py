@@ -9,6 +9,7 @@ from .shape import Outside
 
 Whole = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 Natural = Annotated[int, Field(ge=0, le=2**31 - 1)]
+DeadlineSeconds = Annotated[int, Field(ge=0, le=2**53)]
 
 
 def _quantity(value: Any) -> Any:
@@ -144,7 +145,7 @@ class ScaleSpec(Outside):
     completion_mode: str | None = None
     backoff_limit_per_index: Natural | None = None
     pod_management_policy: str | None = None
-    active_deadline_seconds: Annotated[int, Field(ge=0, le=2**53)] | None = None
+    active_deadline_seconds: DeadlineSeconds | None = None
 
 
 class ScaleStatus(Outside):

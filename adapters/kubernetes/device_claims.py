@@ -143,7 +143,9 @@ class DeviceClaims:
         key = f"{thing.namespace}/{template}"
         found = self.templates.get(key) if template else None
         if found is None:
-            said = f"ResourceClaimTemplate {key} not found; create it"
+            title = f"ResourceClaimTemplate {key}"
+            refused = self.ledger.refused(title)
+            said = f"{title} {'was rejected; correct it' if refused else 'not found; create it'}"
             if not template:
                 said = f"claim {name} names neither a ResourceClaim nor a ResourceClaimTemplate"
             return OfPod(name, problem=said)

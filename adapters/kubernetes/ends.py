@@ -2,8 +2,9 @@
 
 from ...models import End, EndBy
 from ..paths import below
+from .body_gangs import RayJobSpec, TrainingSpec
 from .body_pod import PodStatusBody
-from .body_rare import ScaleStatus, Workload
+from .body_rare import ScaleSpec, ScaleStatus
 from .faults import Faults
 from .meta import Thing, moment
 from .owners import Owners
@@ -39,13 +40,28 @@ def _deadline(c: Candidate, chain: list[Thing], begun_s: int | None) -> End | No
     part of something larger.
     """
     limit_s = c.body.active_deadline_seconds if c.thing.owner is None else None
-    if chain and isinstance(chain[0].body, Workload) and _stands_alone(chain[0]):
-        body = chain[0].body
-        limit_s = body.spec.active_deadline_seconds if body.spec is not None else None
-        begun_s = moment((body.status or ScaleStatus()).start_time, "", Faults())
+    for above in chain:
+        if (allowed_s := _allowed_s(above)) is not None:
+            limit_s = allowed_s
+            begun_s = moment((above.body.status or ScaleStatus()).start_time, "", Faults())
+            break
     if limit_s is None or begun_s is None:
         return None
     return End(begun_s + limit_s, EndBy.DEADLINE)
+
+
+def _allowed_s(workload: Thing) -> int | None:
+    """Return how long after its start all pods of the workload are gone; None: nothing says it."""
+    match getattr(workload.body, "spec", None):
+        case ScaleSpec() as scale if _stands_alone(workload):
+            return scale.active_deadline_seconds
+        case TrainingSpec(run_policy=policy) if policy is not None:
+            return policy.active_deadline_seconds
+        case RayJobSpec(active_deadline_seconds=limit_s) as job if limit_s is not None:
+            # A cluster that the job does not shut down, or did not make, stays.
+            if job.shutdown_after_job_finishes and not job.cluster_selector:
+                return limit_s + (job.ttl_seconds_after_finished or 0)
+    return None
 
 
 def _stands_alone(thing: Thing) -> bool:

@@ -10,7 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ...models import PodState
-from .body_gangs import JobSetSpec, LeaderWorkerSetSpec, RayClusterSpec, TrainingSpec
+from .body_gangs import (
+    JobSetSpec,
+    LeaderWorkerSetSpec,
+    RayClusterSpec,
+    TrainingSpec,
+    ray_cluster_of,
+)
 from .body_rare import ScaleSpec
 from .meta import Thing
 from .owners import Owners
@@ -23,6 +29,7 @@ _INDEX = "leaderworkerset.sigs.k8s.io/group-index"
 _SIZE = "leaderworkerset.sigs.k8s.io/size"
 _TRAINING_JOB = "training.kubeflow.org/job-name"
 _TRAINING = ("PyTorchJob", "TFJob", "PaddleJob", "XGBoostJob", "JAXJob", "MPIJob")
+_RAY = ("RayCluster", "RayJob", "RayService")
 _RAY_NODE = "ray.io/node-type"
 _RAY_HEAD = "headgroup"
 """Group of the head, in the same label as the names of the worker groups."""
@@ -77,8 +84,8 @@ def holder_of(thing: Thing, owners: Owners) -> Holder | None:
         scale = _spec(owners.of(thing.namespace, owner))
         if isinstance(scale, ScaleSpec) and _is_fixed(scale):
             return Holder("Job", owner.name)
-    if owner.kind == "RayCluster" and owners.of(thing.namespace, owner) is not None:
-        return Holder("RayCluster", owner.name)
+    if owner.kind in _RAY and owners.of(thing.namespace, owner) is not None:
+        return Holder(owner.kind, owner.name)
     return None
 
 
@@ -98,10 +105,10 @@ def gang_of(holder: Holder, thing: Thing | None, pods: Sequence[Candidate]) -> G
             return Gang(1, 1) if spec.startup_policy == "LeaderReady" else Gang(size, size)
         case TrainingSpec() if spec.replicas:
             return _of_training(spec, pods)
-        case RayClusterSpec():
-            return _of_ray(spec, pods)
         case ScaleSpec():
             return _of_job(spec, thing, pods)
+    if (cluster := ray_cluster_of(spec)) is not None:
+        return _of_ray(cluster, pods)
     there = sum(c.state not in (PodState.FAILED, PodState.TERMINATING) for c in pods)
     return Gang(min(there, _written_size(pods)), None)
 

@@ -66,6 +66,8 @@ READERS: dict[tuple[str, str], Read] = {
     ("kubeflow.org", "JAXJob"): _rare(gangs.TrainingJob),
     ("kubeflow.org", "MPIJob"): _rare(gangs.TrainingJob),
     ("ray.io", "RayCluster"): _rare(gangs.RayCluster),
+    ("ray.io", "RayJob"): _rare(gangs.RayJob),
+    ("ray.io", "RayService"): _rare(gangs.RayService),
     ("", "PersistentVolume"): _rare(storage.PersistentVolume),
     ("", "PersistentVolumeClaim"): _rare(storage.VolumeClaim),
     ("storage.k8s.io", "StorageClass"): _rare(storage.StorageClass),

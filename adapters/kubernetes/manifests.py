@@ -12,7 +12,13 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from .body_gangs import JobSetSpec, LeaderWorkerSetSpec, RayClusterSpec, TrainingSpec
+from .body_gangs import (
+    JobSetSpec,
+    LeaderWorkerSetSpec,
+    RayClusterSpec,
+    TrainingSpec,
+    ray_cluster_of,
+)
 from .body_pod import PodSpecBody
 from .body_rare import ScaleSpec
 from .faults import Faults, Ledger
@@ -40,6 +46,9 @@ _OWNING_LABELS = (
 """By which labels pods say whose they are, though something in between owns them."""
 _ADMITTED_BY_KUEUE = "kueue.x-k8s.io/queue-name"
 _SUSPEND = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
+
+_CLUSTER_AT = {"RayJob": ("spec", "rayClusterSpec"), "RayService": ("spec", "rayClusterConfig")}
+"""Where the kinds that make a RayCluster describe it."""
 
 Numbered = tuple[str, dict[str, str]]
 """The name of a pod, and the labels that it has besides those of its template."""
@@ -159,8 +168,8 @@ def _parts(thing: Thing, data: Any) -> list[Part]:
             return _of_leader_workers(thing.name, replicas, data)
         case TrainingSpec() as training:
             return _of_training(thing, training, data)
-        case RayClusterSpec() as cluster:
-            return _of_ray(thing.name, cluster, data)
+        case spec if (cluster := ray_cluster_of(spec)) is not None:
+            return _of_ray(thing.name, cluster, data, _CLUSTER_AT.get(thing.kind, ("spec",)))
     return []
 
 
@@ -247,18 +256,16 @@ def _of_training(thing: Thing, spec: TrainingSpec, data: Any) -> list[Part]:
     return out
 
 
-def _of_ray(name: str, spec: RayClusterSpec, data: Any) -> list[Part]:
+def _of_ray(name: str, spec: RayClusterSpec, data: Any, at: tuple[str, ...]) -> list[Part]:
     """Return the head, and the workers that the cluster starts with."""
+    cluster, path = _at(data, *at), ".".join(at)
 
     def labels(group: str, kind: str) -> dict[str, str]:
         return {f"{_RAY}cluster": name, f"{_RAY}group": group, f"{_RAY}node-type": kind}
 
     head = [(f"{name}-head", labels("headgroup", "head"))]
-    out = [
-        Part(
-            _at(data, "spec", "headGroupSpec", "template"), "spec.headGroupSpec.template", head, {}
-        )
-    ]
+    of_head = _at(cluster, "headGroupSpec", "template")
+    out = [Part(of_head, f"{path}.headGroupSpec.template", head, {})]
     for k, group in enumerate(spec.worker_group_specs or ()):
         if group.suspend:
             continue
@@ -266,8 +273,8 @@ def _of_ray(name: str, spec: RayClusterSpec, data: Any) -> list[Part]:
         n = max(group.replicas or 0, group.min_replicas or 0) * hosts
         own = labels(group.group_name, "worker")
         pods = [(f"{name}-{group.group_name}-worker-{i}", own) for i in range(n)]
-        template = _at(data, "spec", "workerGroupSpecs", k, "template")
-        out.append(Part(template, f"spec.workerGroupSpecs[{k}].template", pods, {}))
+        template = _at(cluster, "workerGroupSpecs", k, "template")
+        out.append(Part(template, f"{path}.workerGroupSpecs[{k}].template", pods, {}))
     return out
 
 

@@ -22,6 +22,8 @@ OWNER_KINDS = (
     ("kubeflow.org", "JAXJob"),
     ("kubeflow.org", "MPIJob"),
     ("ray.io", "RayCluster"),
+    ("ray.io", "RayJob"),
+    ("ray.io", "RayService"),
 )
 """Kinds that are read and own pods, or what owns pods, by API group."""
 _ONE_POD_KINDS = ("ReplicaSet", "ReplicationController", "Deployment", "StatefulSet", "Job")

@@ -9,6 +9,7 @@ from .faults import Ledger
 from .queue_drafts import VOLCANO_ROOT, QueueDraft
 from .queue_names import DEFAULT
 
+_DECLARING = ("Queue", "ClusterQueue", "Cohort", "ElasticQuota")
 _FAR_APART = 1_000_000
 _FINEST_WEIGHT = 1000
 
@@ -32,7 +33,9 @@ def queues_of(drafts: Iterable[QueueDraft], ledger: Ledger) -> list[Queue]:
     _check_units(by_name.values(), ledger)
     scale = _weight_scale(by_name.values())
     cycles = _cycles(by_name)
-    return [_queue(d, by_name, cycles.get(d.name), scale) for _, d in sorted(by_name.items())]
+    return [
+        _queue(d, by_name, cycles.get(d.name), scale, ledger) for _, d in sorted(by_name.items())
+    ]
 
 
 def _of(d: QueueDraft) -> str:
@@ -40,7 +43,11 @@ def _of(d: QueueDraft) -> str:
 
 
 def _queue(
-    d: QueueDraft, by_name: dict[str, QueueDraft], cycle: list[str] | None, scale: int
+    d: QueueDraft,
+    by_name: dict[str, QueueDraft],
+    cycle: list[str] | None,
+    scale: int,
+    ledger: Ledger,
 ) -> Queue:
     hold: tuple[Reason, ...] = ()
     parent = QueueName(d.parent) if d.parent else None
@@ -56,7 +63,9 @@ def _queue(
         )
         parent = None
     elif d.parent and d.parent not in by_name:
-        message = f"{about}: parent {d.parent} does not exist; create it, or name another"
+        refused = any(ledger.refused(f"{kind} {d.parent}") for kind in _DECLARING)
+        said = "was rejected; correct it" if refused else "does not exist; create it"
+        message = f"{about}: parent {d.parent} {said}, or name another"
         hold = (Reason("queue", about, message),)
         parent = None
     return Queue(

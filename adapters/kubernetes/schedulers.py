@@ -1,6 +1,6 @@
 """Which scheduler a workload asks for the pods that it will make."""
 
-from .body_gangs import LeaderWorkerSetSpec, PodTemplate, RayClusterSpec, TrainingSpec
+from .body_gangs import LeaderWorkerSetSpec, PodTemplate, TrainingSpec, ray_cluster_of
 from .body_queue import JobSpec
 from .meta import Thing
 
@@ -17,8 +17,9 @@ def scheduler_asked_by(workload: Thing | None) -> str | None:
             return next((s for r in training.types.values() if (s := _of(r.template))), None)
         case LeaderWorkerSetSpec(leader_worker_template=replica) if replica is not None:
             return _of(replica.worker_template)
-        case RayClusterSpec(head_group_spec=head) if head is not None:
-            return _of(head.template)
+        case spec if (cluster := ray_cluster_of(spec)) is not None:
+            head = cluster.head_group_spec
+            return _of(head.template) if head is not None else None
     return None
 
 

@@ -40,6 +40,21 @@ def job(begun: str | None = NOON, owner: str = "", **fields: Any) -> Data:
     return obj("batch/v1", "Job", "j", meta=meta, spec=spec, status=status)
 
 
+def training(**policy: Any) -> Data:
+    spec = {"pytorchReplicaSpecs": {"Worker": {"replicas": 1}}, "runPolicy": policy}
+    return obj("kubeflow.org/v1", "PyTorchJob", "t", spec=spec, status={"startTime": NOON})
+
+
+def ray(**spec: Any) -> list[Data]:
+    owner = [{"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "r", "controller": True}]
+    job = obj("ray.io/v1", "RayJob", "r", spec=spec, status={"startTime": NOON})
+    cluster = obj("ray.io/v1", "RayCluster", "c", meta={"ownerReferences": owner}, spec={})
+    return [runs(owner=("RayCluster", "c")), cluster, job]
+
+
+SHUT: Data = {"shutdownAfterJobFinishes": True, "activeDeadlineSeconds": 600}
+
+
 def end(*objects: Data) -> End | None:
     return pod_in(snapshot(node(), *objects), "p").end
 
@@ -77,6 +92,22 @@ def end(*objects: Data) -> End | None:
         pytest.param(
             [runs(owner=IN_JOB), job(owner="JobSet", activeDeadlineSeconds=3600)], None,
             id="a Job that is part of something larger",
+        ),
+        pytest.param(
+            [runs(owner=("PyTorchJob", "t")), training(activeDeadlineSeconds=600)],
+            (NOON_S + 600, EndBy.DEADLINE), id="a training job",
+        ),
+        pytest.param(
+            [runs(owner=("PyTorchJob", "t")), training()], None,
+            id="a training job without a deadline",
+        ),
+        pytest.param(ray(**SHUT), (NOON_S + 600, EndBy.DEADLINE), id="a RayJob"),
+        pytest.param(
+            ray(**SHUT, ttlSecondsAfterFinished=60), (NOON_S + 660, EndBy.DEADLINE),
+            id="a RayJob that keeps its cluster for a while",
+        ),
+        pytest.param(
+            ray(activeDeadlineSeconds=600), None, id="a RayJob that does not shut its cluster down"
         ),
         pytest.param(
             [runs(owner=IN_JOB), job(labels=KUEUE)], (LATER_S + 600, EndBy.MAX_EXEC_TIME),

@@ -51,6 +51,17 @@ def ray(**group: Any) -> Data:
     return obj("ray.io/v1", "RayCluster", "ray", spec=spec)
 
 
+def ray_job(**spec: Any) -> Data:
+    return obj(
+        "ray.io/v1", "RayJob", "job", spec={"rayClusterSpec": ray(replicas=2)["spec"], **spec}
+    )
+
+
+def ray_service() -> Data:
+    cluster = ray(minReplicas=1)["spec"]
+    return obj("ray.io/v1", "RayService", "serve", spec={"rayClusterConfig": cluster})
+
+
 def groups(world: Snapshot) -> dict[str, tuple[int, int]]:
     """Return the minimum of each group, and how many pods it has."""
     sizes = Counter(p.group for p in world.pods)
@@ -101,6 +112,11 @@ def groups(world: Snapshot) -> dict[str, tuple[int, int]]:
         pytest.param(
             ray(replicas=2, numOfHosts=2), {"ray": (5, 5)}, id="RayCluster, two hosts a worker"
         ),
+        pytest.param(ray_job(), {"job": (3, 3)}, id="RayJob: the cluster that it makes"),
+        pytest.param(
+            ray_job(clusterSelector={"ray.io/cluster": "x"}), {}, id="RayJob on another cluster"
+        ),
+        pytest.param(ray_service(), {"serve": (2, 2)}, id="RayService"),
     ],
 )  # fmt: skip
 def test_a_manifest_is_planned(workload: Data, want: dict[str, tuple[int, int]]) -> None:
@@ -195,6 +211,24 @@ def test_what_is_wrong_in_a_template_is_said_of_the_workload() -> None:
     found = {(r.object, r.path) for r in world.rejected}
     assert {o for o, _ in found} == {"JobSet default/js"}
     assert all(p.startswith("spec.replicatedJobs[0].template.spec.template.") for _, p in found)
+
+
+def test_what_is_wrong_in_the_cluster_of_a_ray_job_is_said_where_it_stands() -> None:
+    bad = ray_job()
+    head = bad["spec"]["rayClusterSpec"]["headGroupSpec"]["template"]
+    head["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "many"}}
+
+    (said, *_) = snapshot(bad).rejected
+    assert said.object == "RayJob default/job"
+    assert said.path.startswith("spec.rayClusterSpec.headGroupSpec.template.")
+
+
+def test_a_ray_job_whose_cluster_is_there_makes_no_second_one() -> None:
+    owner = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "job", "controller": True}
+    cluster = ray(replicas=2)
+    cluster["metadata"]["ownerReferences"] = [owner]
+
+    assert snapshot(ray_job(), cluster).pods == ()
 
 
 def test_too_many_pods_are_refused() -> None:

@@ -1,8 +1,9 @@
 """Queue access: a group starts only in an open leaf queue that its namespace may use."""
 
 import pytest
+from msgspec.structs import replace
 
-from apportion.models import Config, Queue, QueueShare, QueueState, Reason, Snapshot
+from apportion.models import Config, Queue, QueueShare, QueueState, Reason, Rejected, Snapshot
 from apportion.policies.testing import accepts, held, refuses
 
 from .builders import Members, after, node, placed, queue, reasons, rule, snapshot
@@ -70,6 +71,18 @@ def test_queue_access_says_who_may_start(
     assert all(r.rule == "queue" and why in r.message for r in found), about
     assert bool(accepts(ACCESS, after(world, "g0@n1"))) is (not why), about
     assert bool(refuses(ACCESS, after(world, "g0@n1"), "group x/g", why)) is bool(why), about
+
+
+@pytest.mark.parametrize("kind", ["Queue", "ClusterQueue", "ElasticQuota"])
+def test_a_queue_that_was_refused_is_not_said_to_be_missing(kind: str) -> None:
+    notes = (
+        Rejected(f"{kind} other", "spec", "is odd"), Rejected(f"{kind} q", "spec.x", "is none")
+    )  # fmt: skip
+    world = replace(world_of(queue("r")), rejected=notes)
+
+    (why,) = held(ACCESS, after(world), "x/g")
+
+    assert why.message == f"{kind} q was rejected, so it is no queue: spec.x is none"
 
 
 def test_every_reason_is_said() -> None:
