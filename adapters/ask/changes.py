@@ -7,8 +7,6 @@ is smallest where the next smaller one was planned as well and does not do, or w
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from msgspec.structs import astuple, replace
-
 from ...models import Toleration
 from ...models.edits import (
     AddNodes,
@@ -193,14 +191,15 @@ class _Asked:
 
         So what is certain is told before time goes into that.
         """
-        change = self._change(kind, edits)
-        yield replace(change, smallest=not less)
+        yield self._change(kind, edits, not less)
         if less and all(map(self._trial.refuted, less)):
-            yield Revised(*astuple(replace(change, smallest=True)))
+            yield self._change(kind, edits, True, Revised)
 
-    def _change(self, kind: str, edits: Sequence[Edit]) -> Change:
+    def _change(
+        self, kind: str, edits: Sequence[Edit], smallest: bool, made: type[Change] = Change
+    ) -> Change:
         found, says = self._trial.of(edits), " and ".join(map(str, edits))
-        return Change(kind, tuple(edits), says, found.at_once, found.evicts, False)
+        return made(kind, tuple(edits), says, found.at_once, found.evicts, smallest)
 
     def _does(self, edits: Sequence[Edit]) -> bool:
         """Say whether the group starts; what is not even likely to do is not planned as a whole."""
@@ -332,14 +331,14 @@ class _Asked:
         n = number_that_does(self._trial, edits, most)
         if not n:
             return
-        yield replace(self._change(kind, edits(n)), smallest=n == 1)
+        yield self._change(kind, edits(n), n == 1)
         while n > 1 and not self._trial.refuted(edits(n - 1)):
             if not self._trial.starts(edits(n - 1)):
                 return  # no time to know
             n -= 1
-            yield Revised(*astuple(replace(self._change(kind, edits(n)), smallest=n == 1)))
+            yield self._change(kind, edits(n), n == 1, Revised)
         if n > 1:
-            yield Revised(*astuple(replace(self._change(kind, edits(n)), smallest=True)))
+            yield self._change(kind, edits(n), True, Revised)
 
     # Others
 

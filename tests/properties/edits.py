@@ -5,7 +5,11 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from apportion.models import QueueName, Snapshot, Toleration
+from msgspec.structs import replace
+
+from apportion.models import End, EndBy, PodState, QueueName, Snapshot, Toleration
+from apportion.models.edit import edited
+from apportion.models.edit_wait import known_ends
 from apportion.models.edits import (
     AddNodes,
     CopyGroup,
@@ -23,10 +27,31 @@ from apportion.models.edits import (
     SetWeight,
     Tolerate,
     Uncordon,
+    Wait,
 )
 from apportion.models.snapshot import read, write
 
 Doc = dict[str, Any]
+ENDS = (-60, 0, 60, 600, 3600)
+"""Of pods that run, seconds from now: overdue ones, too."""
+
+
+def with_ends(snapshot: Snapshot, seed: int) -> Snapshot:
+    """Return the snapshot where most groups that run are known to end, but single pods are not."""
+    rng = Random(f"ends {seed}")
+    some = {g.key for g in snapshot.groups if rng.randrange(8)}
+
+    def known(group: Any) -> bool:
+        return group in some and rng.randrange(16) > 0
+
+    return replace(
+        snapshot,
+        pods=tuple(
+            replace(p, end=End(snapshot.taken_at_s + rng.choice(ENDS), rng.choice(list(EndBy))))
+            if p.state is PodState.RUNNING and known(p.group) else p
+            for p in snapshot.pods
+        ),
+    )  # fmt: skip
 
 
 def random_edits(snapshot: Snapshot, seed: int) -> list[Edit]:
@@ -43,6 +68,7 @@ def random_edits(snapshot: Snapshot, seed: int) -> list[Edit]:
             lambda: Drain(rng.choice(nodes)),
             lambda: RemoveNode(nodes.pop(rng.randrange(len(nodes)))),
             lambda: _of_queue(rng, rng.choice([q.name for q in snapshot.queues])),
+            lambda: _wait(rng, edited(snapshot, out), groups),
         ]
         if groups:
             makers += [lambda: _of_group(rng, groups)] * 6
@@ -52,6 +78,13 @@ def random_edits(snapshot: Snapshot, seed: int) -> list[Edit]:
             del makers[:4]
         out.append(rng.choice(makers)())
     return out
+
+
+def _wait(rng: Random, now: Snapshot, groups: list[Any]) -> Edit:
+    seconds = rng.choice([s for s in ENDS if s >= 0])
+    ended = [k for k, end in known_ends(now).items() if end.at_s <= now.taken_at_s + seconds]
+    groups[:] = [g for g in groups if g not in ended]
+    return Wait(seconds)
 
 
 def _of_queue(rng: Random, queue: QueueName) -> Edit:
@@ -151,9 +184,33 @@ def _made(doc: Doc, edit: Edit) -> bool:
         doc["nodes"] = [n for n in doc["nodes"] if n["name"] != edit.node]
         doc["pods"] = [p for p in doc["pods"] if p.get("group") or p.get("node") != edit.node]
         _empty(doc, edit.node)
+    elif isinstance(edit, Wait) and not doc["budgets"]:
+        for key in groups:
+            if _ends(doc, key, doc["takenAtS"] + edit.seconds):
+                _remove(doc, key)
     else:
         return False
     return True
+
+
+def _ends(doc: Doc, group: str, by_s: int) -> bool:
+    """Say whether all that is left of the group runs, and is known to end by then."""
+    states = ("pending", "gated", "running")
+    left = [p for p in doc["pods"] if p.get("group") == group and p["state"] in states]
+    if not left or not all(p["state"] == "running" and p.get("end") for p in left):
+        return False
+    ends = [p["end"] for p in left]
+    last = max(e["atS"] for e in ends)
+    word = max(e["by"] for e in ends if e["atS"] == last)
+    late = word == "runtime" and last <= doc["takenAtS"]
+    return last <= by_s and not late
+
+
+def _remove(doc: Doc, group: str) -> None:
+    gone = {_key(p) for p in doc["pods"] if p.get("group") == group}
+    doc["pods"] = [p for p in doc["pods"] if p.get("group") != group]
+    doc["groups"] = [g for g in doc["groups"] if _key(g) != group]
+    doc["nominations"] = [of for of in doc["nominations"] if of[0] not in gone]
 
 
 def _add_node(doc: Doc, like: Doc, name: str) -> None:
@@ -176,7 +233,7 @@ def _empty(doc: Doc, node: str) -> None:
             del p["nominated"]
         if p.get("node") == node and p.get("group") and p["state"] == "running":
             lost.add(p["group"])
-            for key in ("node", "nominated", "startedS", "protectedUntilS", "uid"):
+            for key in ("node", "nominated", "startedS", "protectedUntilS", "uid", "end"):
                 p.pop(key, None)
             p["state"], p["createdS"] = "pending", doc["takenAtS"]
     doc["nominations"] = [of for of in doc["nominations"] if of[1] != node]

@@ -15,7 +15,7 @@ from apportion.solver.entry import plan
 from apportion.solver.process import SolverProcess
 from properties.clusters import cluster
 from properties.configs import config
-from properties.edits import edited_document, random_edits, sizing
+from properties.edits import edited_document, random_edits, sizing, with_ends
 from properties.trials import Fault, Property, Tally, on_clusters, shards
 
 APART = "what-if and fresh plan apart"
@@ -95,9 +95,13 @@ def faults(
             yield Fault("edits that differ from their document", f"{said}")
 
 
+def made(seed: int) -> tuple[Snapshot, Config]:
+    return with_ends(cluster(seed), seed), config(seed)
+
+
 @pytest.mark.parametrize("seeds", shards(100, 910_000))
 def test_what_if_is_a_fresh_plan_of_the_edited_cluster(
     seeds: list[int], solver: SolverProcess, tally: Tally
 ) -> None:
     asked = partial(faults, solver, tally)
-    on_clusters(seeds, tally, Property(lambda seed: (cluster(seed), config(seed)), asked))
+    on_clusters(seeds, tally, Property(made, asked))
