@@ -62,27 +62,31 @@ def assemble(scene: Scene, answer: "Answer", clock: "Clock", name: str) -> Plan:
     starts = [(k, groups[k], n, at.get(k, ()), k in found.whole) for k, n in places.items()]
     binds = [Bind(*of) for of in starts if of[0] in now]
     nominations = [Nomination(*of) for of in starts if of[0] not in now]
-    tiers = tuple(_tier(i + 1, t) for i, t in enumerate(answer.tiers))
-    gaps = [t.gap for t in tiers if t.name in WORK]
-    known = [g for g in gaps if g is not None]
-    gap = max(known) if len(known) == len(gaps) and known else None
     order = turns(outcome.with_bound(now))
     let_in, refused = admit(outcome)
     proven = answer.solver.order_proven and not scene.cut_short
+    evictions, allocations = tuple(_evictions(outcome, now)), tuple(sorted(allocations_of(outcome)))
+    held = tuple(_held(outcome, refused, answer.nothing_helps))
+    geometries, queues = tuple(new_geometries(outcome)), tuple(_queues(outcome))
+    # Bounds come last: they may be worked out meanwhile.
+    tiers = tuple(_tier(i + 1, t) for i, t in enumerate(answer.bounded()))
+    gaps = [t.gap for t in tiers if t.name in WORK]
+    known = [g for g in gaps if g is not None]
+    gap = max(known) if len(known) == len(gaps) and known else None
     wall = None if scene.config.deterministic else round(clock.spent(), 6)
     return Plan(
         snapshot=name,
         config=scene.config.digest,
         binds=tuple(sorted(binds, key=lambda b: (order.get(b.pod, (0, 0)), b))),
-        evictions=tuple(_evictions(outcome, now)),
+        evictions=evictions,
         nominations=tuple(sorted(nominations)),
         admissions=tuple(let_in),
-        allocations=tuple(sorted(allocations_of(outcome))),
-        held=tuple(_held(outcome, refused, answer.nothing_helps)),
-        geometries=tuple(new_geometries(outcome)),
+        allocations=allocations,
+        held=held,
+        geometries=geometries,
         rejected=scene.snapshot.rejected,
         warnings=(*scene.snapshot.warnings, *limits_of(scene).warnings),
-        queues=tuple(_queues(outcome)),
+        queues=queues,
         objective=tiers,
         solver=replace(answer.solver, gap=gap, order_proven=proven, wall_seconds=wall),
     )

@@ -18,6 +18,7 @@ from ..policies.registry import rules_for
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
 from .assemble import assemble
+from .beside import Beside
 from .certificate import certified, nothing_starts
 from .compile import Compiled, compile_board
 from .decode import Decision, decode, outcome_of
@@ -45,6 +46,8 @@ AS_LONG, WITH_VICTIMS, OF_REST = 0.4, 1.2, 0.5
 """What is left to it at least, in times of what greedy took, and where its plan evicts somebody;
 but no more than this part of the rest."""
 TOO_LARGE = "too large to search as a whole in the time left"
+MANY = 10_000
+"""Of so many pods on, the certificate is worked out beside the rest of the plan."""
 
 
 class LeftOverError(Exception):
@@ -60,6 +63,15 @@ class Answer:
     solver: SolverRow
     nothing_helps: bool = False
     """Proven: whoever is evicted, nothing that waits can start."""
+    bounds: Beside[list[int | None]] | None = None
+    """Bounds of the tiers, where they are worked out meanwhile; else they are there."""
+
+    def bounded(self) -> list[TierResult]:
+        """Return the tiers with their bounds, once these are known."""
+        if self.bounds is not None:
+            known = zip(self.tiers, self.bounds.answer(), strict=True)
+            self.tiers, self.bounds = [TierResult(t.goal, t.value, b) for t, b in known], None
+        return self.tiers
 
 
 def plan(
@@ -127,7 +139,11 @@ def _plan(
     finally:
         if own:
             solver.kill()
-    return assemble(scene, answer, clock, snapshot.digest if is_named else "")
+    try:
+        return assemble(scene, answer, clock, snapshot.digest if is_named else "")
+    finally:
+        if answer.bounds is not None:
+            answer.bounds.end()
 
 
 def solve(
@@ -306,7 +322,11 @@ def _greedy_answer(
         tiers = [TierResult(g, g.measure(ordered.outcome), None) for g in goals]
     else:
         tiers = bounded(ordered.outcome)
-    tiers = certified(ordered.outcome, tiers)
+    bounds = None
+    if len(outcome.scene.snapshot.pods) < MANY:
+        tiers = certified(ordered.outcome, tiers)
+    else:
+        bounds = Beside(lambda: [t.bound for t in certified(ordered.outcome, tiers)])
     status = "feasible" if config.engine == "greedy" or why == TOO_LARGE else "fallback"
     row = SolverRow(
         engine=engine,
@@ -316,4 +336,4 @@ def _greedy_answer(
         seed=config.seed,
         detail=why,
     )
-    return Answer(decision_of(ordered.outcome), tiers, row)
+    return Answer(decision_of(ordered.outcome), tiers, row, bounds=bounds)
