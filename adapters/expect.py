@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 
 from ..models import Group, GroupKey, Plan, PodState, Snapshot
+from ..models.choice import are_met
 from .expect_keys import KEYS
 from .expect_view import NotThereError, View, fits, said, texts
 from .expectations import After, Expectation
@@ -87,6 +88,7 @@ def _is_whole(v: View, group: Group) -> bool:
         bool(there)
         and len(there) >= least
         and all(by_role[r] >= n for r, n in group.role_minimum.items())
+        and are_met(group.choices, by_role)
     )
 
 

@@ -3,6 +3,7 @@
 from .amounts import Amounts
 from .blocks import DeviceBlocks
 from .budget import Budget
+from .choice import Choice
 from .config import Config, ExpectedPod, QueueShare, TierSettings
 from .devices import Device, DeviceShare
 from .end import End, EndBy
@@ -50,6 +51,7 @@ __all__ = [
     "BugError",
     "Cell",
     "CellShare",
+    "Choice",
     "Claim",
     "ClaimSpec",
     "Config",

@@ -112,10 +112,11 @@ def given_minimum(snapshot: Snapshot, edit: SetMinimum) -> Snapshot:
     group = group_named(snapshot, edit.group)
     if edit.minimum < 0:
         raise InputError(f"group {group.key}: a minimum is at least 0, got {edit.minimum}")
-    if sum(group.role_minimum.values()) > edit.minimum:
+    least = replace(group, minimum=0).effective_minimum
+    if least > edit.minimum:
         raise InputError(
-            f"group {group.key}: the minima of its roles add up to "
-            f"{sum(group.role_minimum.values())}, which is more than {edit.minimum}"
+            f"group {group.key}: the minima of its roles add up to {least}, which is more than "
+            f"{edit.minimum}"
         )
     return _with_group(snapshot, group, minimum=edit.minimum)
 

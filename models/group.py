@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from .amounts import Amounts
+from .choice import Choice
 from .names import GroupKey, QueueName
 from .notes import Reason
 from .topology import Subgroup, TopologyRequest
@@ -40,6 +41,8 @@ class Group(Value, frozen=True, dict=True):
     topology: TopologyRequest | None = None
     """What all its pods ask for together."""
     subgroups: tuple[Subgroup, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    """Parts of which it needs some, whichever they are, beside the minima of roles."""
     hold: tuple[Reason, ...] = ()
     """Reasons found at the door that keep the group from starting."""
 
@@ -54,6 +57,8 @@ class Group(Value, frozen=True, dict=True):
 
     @property
     def effective_minimum(self) -> int:
-        """The larger of the minimum and the sum of the roles' minima."""
+        """The larger of the minimum and the fewest members that roles and choices leave."""
         roles = self.role_minimum
-        return max(self.minimum, sum(roles.values())) if roles else self.minimum
+        if not roles and not self.choices:
+            return self.minimum
+        return max(self.minimum, sum(roles.values()) + sum(c.fewest(roles) for c in self.choices))

@@ -55,7 +55,7 @@ def losses_of(scene: Scene, pods: Iterable[Pod]) -> list[int]:
 
 
 def spare_members(m: Members) -> int:
-    """Return how many single pods may leave while the group stays whole (roles not looked at)."""
+    """Return how many single pods may leave while the group stays whole, roles not looked at."""
     if m.standing is not Standing.WHOLE:
         return 0
-    return len(m.running) - max(m.need, sum(m.role_need.values()))
+    return len(m.running) - m.least

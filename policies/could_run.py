@@ -64,7 +64,8 @@ class _Usable:
 
     def _kind(self, m: Members) -> object:
         """Return what tells the group apart from others, to this question."""
-        if any(p.spec.sees_pods for p in m.pending) or self._scene.bonds.of_group(m.key):
+        tied = any(p.spec.sees_pods for p in m.pending) or self._scene.bonds.of_group(m.key)
+        if tied or m.choices:
             return m.key
         labels = self._labels and tuple(map(self._labels, m.pending))
         return (
@@ -118,6 +119,8 @@ class Alike:
         best: tuple[Pod, ...] = ()
         if m.standing is not Standing.WHOLE:
             best = m.split(m.pending)[0]
+            if len(best) > max(fit, m.least) and m.choices:
+                return None  # other parts may do with fewer
             if len(best) > fit or not m.is_whole(best):
                 return ()
         if fit >= len(m.pending):

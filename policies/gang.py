@@ -1,23 +1,24 @@
-"""Gang: a group runs with its minimum, in total and per role, or not at all."""
+"""Gang: a group runs with its minimum, in total, per role and of some parts, or not at all."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..models import GroupKey, Pod, Reason, Violation
+from ..models import Choice, GroupKey, Pod, Reason, Violation
 from .evictable import given_up
 from .members import Members, Standing
 from .outcome import Outcome
 
 if TYPE_CHECKING:
-    from .board import Board, GroupType
+    from .board import Board, GroupType, Term, Var
 
 
 @dataclass(frozen=True, slots=True)
 class Gang:
     """Σ pods of a group ≥ minimum · started, per role likewise, and 0 where it does not start.
 
+    Where some of many parts are needed: Σ [part has its minimum] ≥ least · started.
     Members that have succeeded count towards the minimum. A broken group is completed, or, once
     its grace is over, given up: all its pods are evicted.
     """
@@ -33,6 +34,15 @@ class Gang:
             have = sum(p.role == role for p in (*m.running, *m.pending))
             if have < n:
                 yield self._short(m, f"role {role}", have, n, sum(p.role == role for p in m.gated))
+                return
+        there = Counter(p.role for p in (*m.running, *m.pending))
+        for c in m.choices:
+            if not c.is_met(there):
+                able = [r for r, n in c.all_roles() if there[r] >= n]
+                yield Reason(
+                    self.name, f"group {m.key}",
+                    f"needs {c}; there are enough members for {', '.join(able) or 'none'}",
+                )  # fmt: skip
                 return
         have = len(m.running) + len(m.pending)
         if have < m.need:
@@ -79,6 +89,10 @@ class Gang:
         for r, n in m.role_need.items():
             if roles[r] < n:
                 return f"{roles[r]} of at least {n} of role {r} would run"
+        for c in m.choices:
+            if not c.is_met(roles):
+                said = ", ".join(f"{roles[r]} of role {r}" for r, _ in c.all_roles())
+                return f"{said} would run, of which it needs {c}"
         return f"{sum(roles.values())} of at least {m.need} would run"
 
     def constrain(self, board: "Board") -> None:
@@ -108,6 +122,34 @@ class Gang:
                 ],
                 0, self.name, f"{t.label} {role}",
             )  # fmt: skip
+        started: dict[str, list[Term]] = {}
+        for r in sets:
+            started.setdefault(r.role, []).append((1, board.count(r)))
+        for i, c in enumerate(m.choices):
+            met = self._met(board, c, ("starts", t.index, i), running, started, t.label)
+            board.at_most([(1, start), (-1, met)], 0, self.name, t.label)
+
+    def _met(
+        self, board: "Board", choice: Choice, name: tuple[object, ...],
+        running: Mapping[str, int], more: "Mapping[str, list[Term]]", label: str,
+    ) -> "Var":  # fmt: skip
+        """Return a variable that is 1 only where enough parts of the choice have their minimum.
+
+        ``running``: members by role; ``more``: what the plan adds to them.
+        """
+        parts: list[Var] = []
+        for role, n in choice.roles.items():
+            part = board.flag((*name, role))
+            adds = more.get(role, [])
+            board.at_most(
+                [(n, part), *((-c, v) for c, v in adds)], running.get(role, 0), self.name, label
+            )
+            parts.append(part)
+        for i, inner in enumerate(choice.choices):
+            parts.append(self._met(board, inner, (*name, i), running, more, label))
+        met = board.flag(name)
+        board.at_most([(choice.least, met), *((-1, p) for p in parts)], 0, self.name, label)
+        return met
 
     def _leave(self, board: "Board", index: int) -> None:
         v = board.victims[index]
@@ -127,6 +169,12 @@ class Gang:
             mine = [(1, board.lost(u)) for u in units if u.sample.role == role]
             spare = max(0, running[role] - n) if v.surplus else 0
             board.at_most([*mine, (-total, gone)], spare, self.name, f"{label} {role}")
+        leaves: dict[str, list[Term]] = {}
+        for u in units:
+            leaves.setdefault(u.sample.role, []).append((-1, board.lost(u)))
+        for i, c in enumerate(v.members.choices if v.surplus else ()):
+            met = self._met(board, c, ("stays", index, i), running, leaves, label)
+            board.at_most([(-1, gone), (-1, met)], -1, self.name, label)
         own = [t for t in board.types if any(m.key == v.members.key for m in t.members)]
         for t in own:
             self._either(board, t, index)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations, islice
 from math import comb
 from typing import Any
 
-from ..models import Group, GroupKey, Pod, PodKey, PodSpec, PodState, Snapshot
+from ..models import Choice, Group, GroupKey, Pod, PodKey, PodSpec, PodState, Snapshot
+from ..models.choice import are_met
 
 _DIGITS = re.compile(r"(\d+)")
 
@@ -84,37 +85,73 @@ class Members:
     def role_need(self) -> Mapping[str, int]:
         if not self.group.role_minimum:
             return {}
-        done: dict[str, int] = {}
-        for p in self.succeeded:
-            done[p.role] = done.get(p.role, 0) + 1
-        left = {r: n - done.get(r, 0) for r, n in self.group.role_minimum.items()}
+        done = Counter(p.role for p in self.succeeded)
+        left = {r: n - done[r] for r, n in self.group.role_minimum.items()}
         return {r: n for r, n in left.items() if n > 0}
 
+    @cached_property
+    def choices(self) -> tuple[Choice, ...]:
+        """What the group needs of some of its parts, less the members that have succeeded."""
+        if not self.group.choices or not self.succeeded:
+            return self.group.choices
+        done = Counter(p.role for p in self.succeeded)
+        return tuple(c.without(done) for c in self.group.choices)
+
+    @cached_property
+    def least(self) -> int:
+        """How many running members there are at least wherever the group is whole."""
+        roles = self.role_need
+        of_choices = sum(c.fewest(roles) for c in self.choices)
+        return max(self.need, sum(roles.values()) + of_choices)
+
     def is_whole(self, pods: Iterable[Pod]) -> bool:
-        """Say whether these pods reach the minimum, in total and per role."""
-        if not self.role_need:
+        """Say whether these pods reach the minimum: in total, per role, of parts as many as due."""
+        if not self.role_need and not self.choices:
             return (len(pods) if isinstance(pods, tuple | list) else sum(1 for _ in pods)) >= (
                 self.need
             )
-        count: dict[str, int] = {}
-        for p in pods:
-            count[p.role] = count.get(p.role, 0) + 1
-        return sum(count.values()) >= self.need and all(
-            count.get(r, 0) >= n for r, n in self.role_need.items()
+        return self._is_enough(_by_role(pods))
+
+    def _is_enough(self, count: Mapping[str, int]) -> bool:
+        return (
+            sum(count.values()) >= self.need
+            and all(count.get(r, 0) >= n for r, n in self.role_need.items())
+            and are_met(self.choices, count)
         )
 
     @cached_property
     def standing(self) -> Standing:
         """Without a need the group is whole: all its members are elastic."""
-        if not self.running and (self.need or self.role_need):
+        if not self.running and not self.is_whole(()):
             return Standing.NEW
         return Standing.WHOLE if self.is_whole(self.running) else Standing.BROKEN
 
     def split(self, pods: Sequence[Pod]) -> tuple[tuple[Pod, ...], tuple[Pod, ...]]:
         """Split pods in rank order into those that form the minimum and the elastic rest."""
-        if not self.role_need:
+        if not self.role_need and not self.choices:
             return tuple(pods[: self.need]), tuple(pods[self.need :])
-        open_roles = dict(self.role_need)
+        if self.choices and self.is_whole(pods):
+            return self._stripped(pods)
+        return self._filled(pods, self.role_need)
+
+    def _stripped(self, pods: Sequence[Pod]) -> tuple[tuple[Pod, ...], tuple[Pod, ...]]:
+        """Split pods that are whole: the last ranked are elastic as long as the rest is whole."""
+        count = _by_role(pods)
+        kept: list[Pod] = []
+        spare: list[Pod] = []
+        for p in reversed(pods):
+            count[p.role] -= 1
+            if self._is_enough(count):
+                spare.append(p)
+            else:
+                count[p.role] += 1
+                kept.append(p)
+        return tuple(reversed(kept)), tuple(reversed(spare))
+
+    def _filled(
+        self, pods: Sequence[Pod], role_need: Mapping[str, int]
+    ) -> tuple[tuple[Pod, ...], tuple[Pod, ...]]:
+        open_roles = dict(role_need)
         chosen: set[str] = set()
         for p in pods:
             if open_roles.get(p.role, 0) > 0:
@@ -142,14 +179,41 @@ class Members:
         seen = {_kinds(best)}
         if len(pending) == len(best) or len(_kinds(pending)) < 2:
             return
-        if comb(len(pending), len(best)) <= CHOICES:
-            tries: Iterable[tuple[Pod, ...]] = combinations(pending, len(best))
+        if self.choices:
+            tries = self._by_choice(pending)
+        elif comb(len(pending), len(best)) <= CHOICES:
+            tries = combinations(pending, len(best))
         else:
             tries = self._by_kind(pending)
         for some in tries:
             if _kinds(some) not in seen and self.is_whole([*self.running, *some]):
                 seen.add(_kinds(some))
                 yield some
+
+    def _by_choice(self, pending: Sequence[Pod]) -> Iterable[tuple[Pod, ...]]:
+        """Yield minima of one part or another: where there are few pods, all that lack none."""
+        if 2 ** len(pending) > CHOICES:
+            return chain(self._by_way(pending), self._by_kind(pending))
+        sizes = range(max(0, self.least - len(self.running)), len(pending) + 1)
+        tries = (some for n in sizes for some in combinations(pending, n))
+        return (some for some in tries if self._is_tight(some))
+
+    def _is_tight(self, some: Sequence[Pod]) -> bool:
+        """Say whether the group would be whole with these, and with none of them less."""
+        if not self.is_whole([*self.running, *some]):
+            return False
+        return not any(self.is_whole([*self.running, *(q for q in some if q is not p)])
+                       for p in some)  # fmt: skip
+
+    def _by_way(self, pending: Sequence[Pod]) -> Iterator[tuple[Pod, ...]]:
+        waiting = {p.key for p in pending}
+        pool = [*self.running, *pending]
+        there = _by_role(pool)
+        ways: Iterator[Mapping[str, int]] = iter([self.role_need])
+        for c in self.choices:
+            ways = _joined(ways, c, there)
+        for way in islice(ways, CHOICES):
+            yield tuple(p for p in self._filled(pool, way)[0] if p.key in waiting)
 
     def _by_kind(self, pending: Sequence[Pod]) -> Iterator[tuple[Pod, ...]]:
         waiting = {p.key for p in pending}
@@ -174,15 +238,29 @@ class Members:
     @cached_property
     def missing(self) -> int:
         """How many members of the minimum do not exist as running or pending pods."""
-        if not self.role_need:
+        if not self.role_need and not self.choices:
             return max(0, self.need - len(self.running) - len(self.pending))
-        have = [*self.running, *self.pending]
-        short = sum(max(0, n - sum(p.role == r for p in have)) for r, n in self.role_need.items())
-        return max(short, self.need - len(have), 0)
+        have = _by_role([*self.running, *self.pending])
+        short = sum(max(0, n - have[r]) for r, n in self.role_need.items())
+        short += sum(c.without(have).fewest({}) for c in self.choices)
+        return max(short, self.need - have.total(), 0)
 
 
 CHOICES = 200
 """Up to so many choices of a minimum are looked at one by one."""
+
+
+def _by_role(pods: Iterable[Pod]) -> Counter[str]:
+    return Counter([p.role for p in pods])
+
+
+def _joined(
+    ways: Iterable[Mapping[str, int]], choice: Choice, there: Mapping[str, int]
+) -> Iterator[Mapping[str, int]]:
+    """Yield each way with each of the choice."""
+    for way in ways:
+        for more in choice.ways(there):
+            yield {**way, **{r: max(n, way.get(r, 0)) for r, n in more.items()}}
 
 
 _Kind = tuple[str, PodSpec, tuple[str, ...]]
@@ -210,7 +288,7 @@ def _members(group: Group, pods: tuple[Pod, ...], promised: Collection[PodKey]) 
         of.get(PodState.GATED, ()), of.get(PodState.TERMINATING, ()),
         of.get(PodState.SUCCEEDED, ()), pods,
     )  # fmt: skip
-    if not group.role_minimum:
+    if not group.role_minimum and not group.choices:
         _settle(m)
     return m
 
@@ -221,7 +299,7 @@ def _settle(m: Members) -> None:
     standing = Standing.WHOLE if len(m.running) >= need else Standing.BROKEN
     if not m.running and need:
         standing = Standing.NEW
-    vars(m).update(need=need, role_need={}, standing=standing)
+    vars(m).update(need=need, role_need={}, choices=(), least=need, standing=standing)
 
 
 class Roster:

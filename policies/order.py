@@ -268,6 +268,7 @@ class _Judge:
                 and other.group.priority == g.priority
                 and party_of(o.scene, other.group) == party_of(o.scene, g)
                 and (other.need, dict(other.role_need)) == (m.need, dict(m.role_need))
+                and other.choices == m.choices
                 and (other.group.topology, other.group.subgroups) == (g.topology, g.subgroups)
                 and other.group.created_s > g.created_s
                 and _kinds(other.pending) == kind

@@ -167,7 +167,7 @@ class _Compiler:
 
     def _type_key(self, m: Members, signature: object) -> object:
         g = m.group
-        if m.standing is not Standing.NEW:
+        if m.standing is not Standing.NEW or m.choices:
             return ("one", m.key)
         return (
             g.queue, g.priority, g.may_preempt, g.preemptable, m.need,

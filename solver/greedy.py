@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heappop, heappush
-from itertools import islice
+from itertools import chain, islice
 from operator import is_
 
 from ..models import GroupKey, Pod, PodState, QueueName
@@ -24,9 +24,13 @@ from .domain_hunt import hunt
 from .draft import Draft, Spares
 from .leveling import first_of, queue_priority
 from .lines import Line
+from .other_parts import other_minima
 from .poorest import Poorest
 from .runs import Runs, slice_of
 from .scores import Score
+
+CHOICES = 12
+"""Up to so many choices of parts are tried for one group."""
 
 
 @dataclass
@@ -131,8 +135,9 @@ class _Greedy:
             could = bool(first)
             if could:
                 self.result.tier[m.key, "minimum"] = (0, 0)
-            if could and self._offer(m.key, first):
-                self._note_start(m, first)
+            begun = self._begin(m, first) if could else None
+            if begun:
+                self._note_start(m, begun)
             elif given_up(self.scene, m):
                 self._give_up(m)
                 self._blocked_groups.add(m.key)
@@ -319,8 +324,9 @@ class _Greedy:
     # Trying
 
     def _try(self, line: Line, item: Item) -> bool:
-        if self._offer(item.group.key, item.pods):
-            row = self._size(item)
+        pods = self._place(item)
+        if pods:
+            row = self._size(item) if pods is item.pods else self.draft.ask(pods).tolist()
             line.started = [a + b for a, b in zip(line.started, row, strict=True)]
             return True
         if item.kind == "minimum":
@@ -328,13 +334,39 @@ class _Greedy:
         self.result.failed.append(item)
         return False
 
-    def _offer(self, group: GroupKey, pods: Sequence[Pod]) -> bool:
+    def _place(self, item: Item) -> Sequence[Pod] | None:
+        """Start the item, a minimum perhaps with other parts; return the pods that start."""
+        m = self.scene.roster[item.group.key]
+        pods = item.pods
+        if m.choices and item.kind == "minimum":
+            return self._begin(m, pods)
+        if m.choices and pods[0].key in self.draft.places:
+            # It has started with the minimum, and of what should have another is left.
+            left = [p for p in self.table.usable[m.key] if p.key not in self.draft.places]
+            pods = tuple(left[:1])
+        return pods if pods and self._offer(item.group.key, pods) else None
+
+    def _begin(self, m: Members, first: Sequence[Pod]) -> Sequence[Pod] | None:
+        """Start the minimum, in one choice of parts or another; those that evict nobody first."""
+        if not m.choices:
+            return first if self._offer(m.key, first) else None
+        others = other_minima(self.draft, m, self.table.usable[m.key])
+        tries = list(islice(chain((first,), others), CHOICES))
+        for evicts in (False, True):
+            for pods in tries:
+                if self._offer(m.key, pods, evicts):
+                    return pods
+        return None
+
+    def _offer(self, group: GroupKey, pods: Sequence[Pod], evicts: bool = True) -> bool:
         draft = self.draft
         row = draft.ask(pods)
         if draft.beyond_due(group, row) or draft.breaks_pledge(group, row):
             return False
         if not draft.quota_gap(group, row) and draft.place_all(pods) is not None:
             return True
+        if not evicts:
+            return False
         g = self.scene.snapshot.group(group)
         kind = (
             g.queue, g.priority, g.may_preempt, g.preemptable,
@@ -364,8 +396,9 @@ class _Greedy:
                 and g not in self.draft.started
             ):
                 continue
-            if item.pods[0].key not in self.draft.places:
-                self._offer(g, item.pods)
+            begun = item.kind == "minimum" and g in self.draft.started
+            if item.pods[0].key not in self.draft.places and not begun:
+                self._place(item)
 
     def _level(self, item: Item) -> tuple[int, int]:
         return self.result.tier.get((item.group.key, item.kind), (3, 0))

@@ -127,7 +127,7 @@ def _floor(r: Runner) -> int:
     m = r.members
     if m.standing is not Standing.WHOLE:
         return len(m.running)
-    return max(m.need, sum(m.role_need.values()))
+    return m.least
 
 
 def _minimum(m: Members) -> bool:

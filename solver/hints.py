@@ -48,6 +48,6 @@ def hint_of(board: Board, compiled: Compiled, decision: Decision) -> Sequence[in
     for v in board.victims:
         # Where there is no minimum, all members leave one by one.
         m = v.members
-        needs = m.need > 0 or bool(m.role_need)
+        needs = not m.is_whole(())
         values[board.gone(v)] = int(needs and all(p.key in decision.evicted for p in m.running))
     return values

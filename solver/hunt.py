@@ -104,7 +104,7 @@ class Hunt:
         """Say whether the group is whole without this pod, and without those that leave so far."""
         draft = self._draft
         members = draft.scene.roster[prey.group]
-        if not members.role_need:
+        if not members.role_need and not members.choices:
             left = len(members.running) - int(draft.gone.of_runner[self._herd.at[prey.group]])
             return left - 1 >= members.need
         return members.is_whole(

@@ -298,7 +298,9 @@ class _Asked:
         """Yield the largest minimum with which the group would start."""
         m = self._m
         begun = any(p.key in self._outcome.places for p in m.pending)
-        if begun or m.standing is not Standing.NEW or m.group.role_minimum or m.need < 2:
+        if begun or m.standing is not Standing.NEW or m.need < 2:
+            return
+        if m.group.role_minimum or m.group.choices:
             return
         done = m.group.effective_minimum - m.need
 

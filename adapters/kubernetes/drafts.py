@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from ...models import Reason
+from ...models import Choice, Reason
 from .body_group import (
     GroupBody,
     GroupSpecBody,
@@ -22,7 +22,7 @@ from .nearness import (
     tiers_near,
 )
 from .resources import amounts
-from .subgroup_tree import SubgroupTree, check_tree, tree_of
+from .subgroup_tree import check_tree, tree_of
 
 FINISHED = ("Completed", "Finished", "Failed")
 _LIMITS = "limits."
@@ -39,6 +39,8 @@ class Draft:
     thing: Thing | None = None
     minimum: int = 1
     roles: dict[str, int] = field(default_factory=dict)
+    choices: tuple[Choice, ...] = ()
+    """Of which roles, beside those, some have to have their minimum."""
     queue: str = ""
     priority_class: str = ""
     priority: int | None = None
@@ -54,8 +56,6 @@ class Draft:
     owner: Owner | None = None
     near: Nearness | None = None
     splits: list[Split] = field(default_factory=list)
-    tree: SubgroupTree | None = None
-    """KAI's subgroups, where the group needs some of many."""
     hold: list[Reason] = field(default_factory=list)
 
     @property
@@ -133,9 +133,10 @@ def _kai(draft: Draft, thing: Thing, spec: GroupSpecBody, faults: Faults, ledger
     draft.splits = subgroup_splits(spec.sub_groups or [])
     tree = tree_of(spec.sub_groups, spec.min_sub_group)
     check_tree(tree, faults)
-    draft.roles = tree.leaves
-    if tree.chooses and not faults:
-        draft.tree = tree
+    if not faults:
+        draft.roles, draft.choices = tree.needs
+        if tree.parts and not draft.roles and not draft.choices:
+            draft.minimum = 0
     for path, said in (
         ("spec.preemptionDelay", spec.preemption_delay),
         ("spec.stalenessGracePeriod", spec.staleness_grace_period),

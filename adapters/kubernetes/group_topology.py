@@ -1,10 +1,9 @@
 """What a group and its subgroups ask of topologies, once its pods are known."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ...models import PodState, Reason, Subgroup, TopologyRequest
+from ...models import Choice, Reason, Subgroup, TopologyRequest
 from .drafts import Draft
 from .meta import Thing
 from .nearness import Nearness, Split, noted, pod_set
@@ -25,7 +24,9 @@ class Placement:
     roles: dict[str, str] = field(default_factory=dict)
     """Roles by pod key, where subgroups with minima stand for roles."""
     minima: dict[str, int] | None = None
-    """Minima of those."""
+    """Minima of those that are needed in any case."""
+    choices: tuple[Choice, ...] = ()
+    """Of which of those some are needed, whichever they are."""
     hold: list[Reason] = field(default_factory=list)
 
 
@@ -56,80 +57,48 @@ def placement_of(
             names.append(name)
         if names:
             out.subgroups_of[thing.key] = tuple(dict.fromkeys(names))
-    running = {c.thing.key for c in pods if c.state is PodState.RUNNING}
-    _minima(draft, [c.thing for c in pods], running, world, out)
-    _choose(draft, [c.thing for c in pods], running, world)
+    _minima(draft, [c.thing for c in pods], world, out)
     out.subgroups = tuple(Subgroup(name, request) for name, request in sorted(requests.items()))
     return out
 
 
-def _minima(
-    draft: Draft, things: Sequence[Thing], running: set[str], world: World, out: Placement
-) -> None:
-    """Let subgroups that the group needs be roles with a minimum each.
-
-    That says it all where every subgroup of a policy is needed. Where the group needs some of many,
-    those of which most runs, and then most is there, are the ones, and a warning names them.
-    """
+def _minima(draft: Draft, things: Sequence[Thing], world: World, out: Placement) -> None:
+    """Let subgroups of which the group needs some, or all, be roles with a minimum each."""
     needed = [s for s in draft.splits if s.policy and s.least and s.size * s.least > 0]
     if not needed or draft.minimum >= len(things):
         return
     roles: dict[str, str] = {}
     minima: dict[str, int] = {}
+    some: list[tuple[Split, list[str]]] = []
     for split in needed:
         members = {t.key: name for t in things if (name := _policy_of(draft, split, t))}
+        roles |= members
         names = sorted(set(members.values()))
-        lacking = [f"{split.name} {i}" for i in range(len(names), split.least)]
         if split.least < len(names):
-            names = _most_begun(members, running, split)
-            said = ", ".join(names)
-            world.ledger.warn(
-                draft.title, f"{split.path}.minSubGroups",
-                f"needs some of its subgroups, whichever they are; for this plan they are {said}",
-            )  # fmt: skip
-        roles |= {key: name for key, name in members.items() if name in names}
+            some.append((split, names))
+            continue
+        lacking = [f"{split.name} {i}" for i in range(len(names), split.least)]
         minima |= dict.fromkeys((*names, *lacking), split.size)
-    of_role: dict[str, set[str]] = {}
-    for t in things:
-        of_role.setdefault(role_of(t), set()).add(roles.get(t.key, ""))
+    tasks: dict[str, str] = {}
+    """The role of each subgroup, where the tasks of minTaskMember are roles."""
     if draft.roles:
+        of_role: dict[str, set[str]] = {}
+        for t in things:
+            of_role.setdefault(role_of(t), set()).add(roles.get(t.key, ""))
         if any(len(s) > 1 for s in of_role.values()) or len(of_role) != len(
             {r for s in of_role.values() for r in s}
         ):
             _warn_of_gang(draft, needed[0], world, "cuts across the tasks of minTaskMember")
             return
-        for role, (name,) in ((r, tuple(s)) for r, s in of_role.items()):
-            least = draft.roles.get(role, 0)
-            if name and least < minima[name]:
-                draft.roles[role] = minima[name]
-        return
-    out.roles, out.minima = roles, minima
-
-
-def _choose(draft: Draft, things: Sequence[Thing], running: set[str], world: World) -> None:
-    """Keep the minima of those of KAI's subgroups that the group needs, and say which they are."""
-    if draft.tree is None:
-        return
-    there = Counter(role_of(t) for t in things)
-    runs = Counter(role_of(t) for t in things if t.key in running)
-    draft.roles, where = draft.tree.chosen(there, runs)
-    if not draft.roles:
-        draft.minimum = 0
-    said = ", ".join(sorted(draft.roles))
-    for path in where:
-        world.ledger.warn(
-            draft.title, path,
-            f"needs some of its subgroups, whichever they are; for this plan it needs {said}",
-        )  # fmt: skip
-
-
-def _most_begun(members: Mapping[str, str], running: set[str], split: Split) -> list[str]:
-    """Return as many subgroups as are needed: those that are nearest to their size."""
-    there = Counter(members.values())
-    begun = Counter(name for key, name in members.items() if key in running)
-    size = split.size
-    best = sorted(there, key=lambda n: (-min(begun[n], size), -min(there[n], size), n))
-    return sorted(best[: split.least])
+        tasks = {name: role for role, (name,) in ((r, tuple(s)) for r, s in of_role.items())}
+        for name in minima.keys() & tasks.keys():
+            draft.roles[tasks[name]] = max(draft.roles.get(tasks[name], 0), minima[name])
+    else:
+        out.roles, out.minima = roles, minima
+    out.choices = tuple(
+        Choice(split.least, {tasks.get(name, name): split.size for name in names})
+        for split, names in some
+    )
 
 
 def _policy_of(draft: Draft, wanted: Split, thing: Thing) -> str | None:

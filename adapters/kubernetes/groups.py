@@ -226,7 +226,10 @@ def _group(m: Members, names: QueueNames, owners: Owners, world: World, placed: 
         name=draft.name,
         queue=names.chosen(draft.queue, askers, draft.namespace),
         minimum=draft.minimum,
-        role_minimum=dict(sorted((placed.minima or draft.roles).items())),
+        role_minimum=dict(
+            sorted((draft.roles if placed.minima is None else placed.minima).items())
+        ),
+        choices=draft.choices + placed.choices,
         priority=priority,
         preemptable=_preemptable(draft, things, priority),
         may_preempt=may_preempt,

@@ -1,12 +1,13 @@
-"""KAI's subgroups as a tree: what is wrong with it, and which of its leaves the group needs.
+"""KAI's subgroups as a tree: what is wrong with it, and what the group needs of its leaves.
 
 A subgroup with children needs all of them, or ``minSubGroup`` of them; one without needs its
-``minMember``. Where some of many do, those are taken that are nearest to what they need.
+``minMember``.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ...models import Choice
 from .body_group import SubGroupBody
 from .faults import Faults
 
@@ -32,47 +33,44 @@ class SubgroupTree:
         }
 
     @property
-    def chooses(self) -> bool:
-        """Say whether fewer than all of some subgroup's children may do."""
-        return any(n is not None for n in (self.least, *(p.min_sub_group for p in self.parts)))
+    def needs(self) -> tuple[dict[str, int], tuple[Choice, ...]]:
+        """Minima of the leaves that are needed in any case, and of which others some are."""
+        return self._needs(_TOP)
 
-    def chosen(
-        self, there: Mapping[str, int], runs: Mapping[str, int]
-    ) -> tuple[dict[str, int], tuple[str, ...]]:
-        """Return minima of the leaves that are needed, and where it had to be chosen among several.
-
-        ``there`` and ``runs``: how many pods of each leaf there are, and how many of them run.
-        """
-        open_to_choice: list[str] = []
-        needed = self._needed(_TOP, there, runs, open_to_choice)
-        return needed, tuple(open_to_choice)
-
-    def _needed(
-        self, name: str, there: Mapping[str, int], runs: Mapping[str, int], where: list[str]
-    ) -> dict[str, int]:
+    def _needs(self, name: str) -> tuple[dict[str, int], tuple[Choice, ...]]:
         children = [p.name for p in self.parts if p.name and (p.parent or _TOP) == name]
         if name and not children:
-            return {name: self.leaves[name]}
-        path, least = self._said(name)
-        options = []
-        for place, child in enumerate(children):
-            below: list[str] = []
-            need = self._needed(child, there, runs, below)
-            lacking = sum(max(0, n - there.get(leaf, 0)) for leaf, n in need.items())
-            begun = sum(min(n, runs.get(leaf, 0)) for leaf, n in need.items())
-            options.append((lacking, -begun, sum(need.values()), place, need, below))
-        if least is not None and least < len(children):
-            where += [path] if least else []
-            options = sorted(options, key=lambda o: o[:4])[:least]
-        for *_, below in options:
-            where += below
-        return {leaf: n for *_, need, _ in options for leaf, n in need.items()}
+            return {name: self.leaves[name]}, ()
+        least = self._least(name)
+        if least == 0:
+            return {}, ()
+        below = {child: self._needs(child) for child in sorted(children)}
+        if least is None or least == len(children):
+            return (
+                {leaf: n for roles, _ in below.values() for leaf, n in roles.items()},
+                tuple(c for _, choices in below.values() for c in choices),
+            )
+        leaves: dict[str, int] = {}
+        inner: list[Choice] = []
+        for child, (roles, choices) in below.items():
+            if child in roles:
+                leaves[child] = roles[child]
+            elif roles or choices:
+                inner.append(_all_of(roles, choices))
+            else:
+                least -= 1  # it needs nobody
+        return {}, (Choice(least, leaves, tuple(inner)),) if least > 0 else ()
 
-    def _said(self, name: str) -> tuple[str, int | None]:
+    def _least(self, name: str) -> int | None:
         if name == _TOP:
-            return "spec.minSubGroup", self.least
-        at = next(i for i, p in enumerate(self.parts) if p.name == name)
-        return f"{_PATH}[{at}].minSubGroup", self.parts[at].min_sub_group
+            return self.least
+        return next(p.min_sub_group for p in self.parts if p.name == name)
+
+
+def _all_of(roles: Mapping[str, int], choices: tuple[Choice, ...]) -> Choice:
+    if not roles and len(choices) == 1:
+        return choices[0]
+    return Choice(len(roles) + len(choices), roles, choices)
 
 
 def check_tree(tree: SubgroupTree, faults: Faults) -> None:

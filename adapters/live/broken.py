@@ -29,7 +29,7 @@ class BrokenGangs:
         taken_s = snapshot.taken_at_s
         changed: dict[GroupKey, Group] = {}
         broken: dict[GroupKey, float] = {}
-        gangs = [g for g in snapshot.groups if g.minimum > 1 or g.role_minimum]
+        gangs = [g for g in snapshot.groups if g.minimum > 1 or g.role_minimum or g.choices]
         pods = snapshot.pods_by_group if gangs else {}
         for g in gangs:
             members = pods.get(g.key, ())

@@ -208,7 +208,7 @@ class Gathered:
 
     def _may_be_gathered(self, group: Group, pods: dict[PodKey, Pod]) -> bool:
         """Say whether all its pods run or have ended, and are plain, and none is missing."""
-        if group.role_minimum or group.broken_since_s is not None:
+        if group.role_minimum or group.choices or group.broken_since_s is not None:
             return False
         runs = [p for p in pods.values() if p.state is PodState.RUNNING]
         ended = sum(p.state is PodState.SUCCEEDED for p in pods.values())

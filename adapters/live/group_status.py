@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...models import Group, GroupKey, Plan, Pod, PodState, QueueName, QueueState, Snapshot
+from ...models.choice import are_met
 from ..kubernetes.body_group import GroupStatusBody
 from ..kubernetes.meta import Thing
 from ..kubernetes.times import seconds_of, stamp
@@ -68,7 +69,8 @@ def _is_steady(thing: Thing, group: Group, pods: Sequence[Pod]) -> bool:
     said = {c.type: c.status for c in status.conditions or ()}
     if said.get("Scheduled") != "True" or said.get("Unschedulable") == "True":
         return False
-    return not group.role_minimum and all(p.state is PodState.RUNNING for p in pods)
+    plain = not group.role_minimum and not group.choices
+    return plain and all(p.state is PodState.RUNNING for p in pods)
 
 
 def _asks_for_nothing(group: Group, snapshot: Snapshot) -> bool:
@@ -139,8 +141,9 @@ class _Scene:
             for p in self.pods
             if p.state is PodState.RUNNING or p.state is PodState.SUCCEEDED
         )
-        enough = roles.total() >= self.group.effective_minimum
-        return enough and all(roles[r] >= n for r, n in self.group.role_minimum.items())
+        group = self.group
+        enough = roles.total() >= group.effective_minimum and are_met(group.choices, roles)
+        return enough and all(roles[r] >= n for r, n in group.role_minimum.items())
 
     def _lack(self, waits: int) -> tuple[str, str]:
         """Return reason and message of a gang that is not ready, in Volcano's form."""

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ...models import Amounts, BugError, Plan, Snapshot
 from ...models.blocks import DeviceBlocks
 from ...models.budget import Budget
+from ...models.choice import Choice
 from ...models.devices import Device, DeviceShare
 from ...models.group import Group
 from ...models.namespace import Namespace, ResourceQuota
@@ -247,6 +248,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "namespace": _name, "name": _name, "queue": _name, "role_minimum": _named,
         "source": _kind, "user": _name,
     },
+    Choice: {"roles": _named},
     Subgroup: {"name": _name},
     TopologyRequest: {"topology": _topology, "required": _level, "preferred": _level},
     Topology: {"name": _topology},

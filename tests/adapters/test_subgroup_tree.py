@@ -1,10 +1,10 @@
-"""KAI's subgroups: faults of the tree, and which of many are needed."""
+"""KAI's subgroups: faults of the tree, and how many of which are needed."""
 
 from typing import Any
 
 import pytest
 
-from apportion.models import Snapshot
+from apportion.models import Choice, Snapshot
 from kubernetes_objects import group_in, node, pod, pod_group, snapshot
 
 KAI = "scheduling.run.ai/v2alpha2"
@@ -15,16 +15,15 @@ def part(name: str, parent: str = "", **said: int) -> Part:
     return {"name": name, **({"parent": parent} if parent else {}), **said}
 
 
-def world(parts: list[Part], pods: str = "", runs: str = "", **spec: Any) -> Snapshot:
+def world(parts: list[Part], pods: str = "", **spec: Any) -> Snapshot:
     """Return a group with these parts; each letter is a pod of the part of that name."""
     made = [
         pod(
             f"p{i}",
             annotations={"pod-group-name": "g"},
             labels={"kai.scheduler/subgroup-name": name},
-            nodeName="n" if i < len(runs) else None,
         )
-        for i, name in enumerate(runs + pods)
+        for i, name in enumerate(pods)
     ]
     return snapshot(node("n"), pod_group("g", api=KAI, subGroups=parts, **spec), *made)
 
@@ -62,26 +61,26 @@ def test_a_tree_that_makes_no_sense_is_rejected_with_its_path(
 PAIRS = [part("a", minMember=2), part("b", minMember=2), part("c", minMember=2)]
 
 
+SOME = {"a": 2, "b": 2, "c": 2}
+
+
 @pytest.mark.parametrize(
-    ("least", "pods", "runs", "want"),
+    ("least", "want", "want_some", "want_minimum"),
     [
-        pytest.param(2, "aabbcc", "", {"a": 2, "b": 2}, id="the first of equals"),
-        pytest.param(1, "abbcc", "", {"b": 2}, id="one whose pods are there"),
-        pytest.param(1, "aabbc", "c", {"c": 2}, id="one that has begun and can be whole"),
-        pytest.param(1, "aabb", "c", {"a": 2}, id="not one that has begun and cannot"),
-        pytest.param(0, "aabbcc", "", {}, id="none"),
-        pytest.param(3, "aabbcc", "", {"a": 2, "b": 2, "c": 2}, id="all, in so many words"),
+        pytest.param(2, {}, (Choice(2, SOME),), 4, id="two of three"),
+        pytest.param(0, {}, (), 0, id="none"),
+        pytest.param(3, SOME, (), 6, id="all, in so many words"),
     ],
 )
-def test_of_many_subgroups_those_nearest_to_their_minima_are_needed(
-    least: int, pods: str, runs: str, want: dict[str, int]
+def test_of_many_subgroups_so_many_are_needed_whichever_they_are(
+    least: int, want: dict[str, int], want_some: tuple[Choice, ...], want_minimum: int
 ) -> None:
-    made = world(PAIRS, pods, runs, minSubGroup=least)
+    made = world(PAIRS, "aabbcc", minSubGroup=least)
 
     group = group_in(made, "g")
-    assert group.role_minimum == want
-    assert group.effective_minimum == sum(want.values())
-    assert [w.path for w in made.warnings] == ["spec.minSubGroup"] * (0 < least < 3)
+    assert (group.role_minimum, group.choices) == (want, want_some)
+    assert group.effective_minimum == want_minimum
+    assert made.warnings == ()
 
 
 def test_each_level_of_the_tree_chooses_for_itself() -> None:
@@ -93,13 +92,14 @@ def test_each_level_of_the_tree_chooses_for_itself() -> None:
         part("c", "right", minMember=1),
         part("d", "right", minMember=2),
     ]
+    left, right = Choice(1, {"a": 3, "b": 1}), Choice(2, {"c": 1, "d": 2})
 
-    both = world(parts, "aaabcdd")
-    one = world(parts, "aaabcdd", minSubGroup=1)
+    both = group_in(world(parts, "aaabcdd"), "g")
+    one = group_in(world(parts, "aaabcdd", minSubGroup=1), "g")
 
-    assert group_in(both, "g").role_minimum == {"b": 1, "c": 1, "d": 2}
-    assert [w.path for w in both.warnings] == ["spec.subGroups[0].minSubGroup"]
-    assert group_in(one, "g").role_minimum == {"b": 1}
+    assert (both.role_minimum, both.choices) == ({"c": 1, "d": 2}, (left,))
+    assert (one.role_minimum, one.choices) == ({}, (Choice(1, {}, (left, right)),))
+    assert (both.effective_minimum, one.effective_minimum) == (4, 1)
 
 
 def test_waits_and_graces_of_a_group_are_said_not_to_count() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from apportion.adapters.kubernetes.name_patterns import NamePattern
-from apportion.models import Snapshot, TopologyRequest
+from apportion.models import Choice, Snapshot, TopologyRequest
 from kubernetes_objects import Data, group_in, in_group, node, obj, pod, pod_group, pod_in, snapshot
 
 KAI, UPSTREAM = "scheduling.run.ai/v2alpha2", "scheduling.k8s.io/v1alpha2"
@@ -420,23 +420,29 @@ def test_where_all_pods_are_needed_subgroups_say_nothing_more() -> None:
     assert world.warnings == ()
 
 
-def test_of_many_subgroups_those_that_have_begun_are_needed() -> None:
-    pods = members(*PARTS)
-    for one in pods[2:]:
-        one["spec"]["nodeName"], one["status"]["phase"] = "n1", "Running"
-    world = snapshot(*NODES, pod_group("g", minMember=2, subGroupPolicy=[policy(1)]), *pods)
-
-    assert group_in(world, "g").role_minimum == {"s/b": 2}
-    assert [w.path for w in world.warnings] == ["spec.subGroupPolicy[0].minSubGroups"]
-    assert world.warnings[0].message.endswith("for this plan they are s/b")
-
-
-def test_of_many_subgroups_complete_ones_are_needed() -> None:
+def test_of_many_subgroups_so_many_are_needed_whichever_they_are() -> None:
     parts = [{"part": x} for x in "abbcc"]
-    world = snapshot(pod_group("g", minMember=4, subGroupPolicy=[policy(2)]), *members(*parts))
+    world = snapshot(pod_group("g", minMember=1, subGroupPolicy=[policy(2)]), *members(*parts))
 
-    assert group_in(world, "g").role_minimum == {"s/b": 2, "s/c": 2}
-    assert pod_in(world, "p-0").role != "s/a"
+    group = group_in(world, "g")
+    assert group.role_minimum == {}
+    assert group.choices == (Choice(2, {"s/a": 2, "s/b": 2, "s/c": 2}),)
+    assert group.effective_minimum == 4
+    assert [pod_in(world, f"p-{i}").role for i in (0, 4)] == ["s/a", "s/c"]
+    assert world.warnings == ()
+
+
+def test_of_subgroups_that_are_tasks_some_are_needed() -> None:
+    spec = {"minMember": 2, "minTaskMember": {"x": 1}, "subGroupPolicy": [policy(1)]}
+    pods = members(*PARTS)
+    for one, task in zip(pods, "xxyy", strict=True):
+        one["metadata"]["annotations"]["volcano.sh/task-spec"] = task
+
+    group = group_in(snapshot(pod_group("g", **spec), *pods), "g")
+
+    assert group.role_minimum == {"x": 1}
+    assert group.choices == (Choice(1, {"x": 2, "y": 2}),)
+    assert group.effective_minimum == 2
 
 
 def test_subgroups_that_are_tasks_raise_their_minima() -> None:

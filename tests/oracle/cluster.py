@@ -15,6 +15,7 @@ Readings of the contract that are fixed here:
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
+from apportion.models import Choice as ModelChoice
 from apportion.models import (
     Config,
     Group,
@@ -169,6 +170,8 @@ class Cluster:
         """What any running or pending member asks for."""
         self.need: list[int] = []
         self.role_need: list[dict[str, int]] = []
+        self.done: list[list[str]] = []
+        """Roles of members that have succeeded."""
         for g, group in enumerate(self.groups):
             ranked = sorted(members[g], key=self.rank)
             by_state = {s: tuple(i for i in ranked if self.pods[i].state is s) for s in PodState}
@@ -179,6 +182,7 @@ class Cluster:
             done = by_state[PodState.SUCCEEDED]
             self.need.append(max(0, group.effective_minimum - len(done)))
             done_of = [self.pods[i].role for i in done]
+            self.done.append(done_of)
             self.role_need.append(
                 {r: max(0, k - done_of.count(r)) for r, k in sorted(group.role_minimum.items())}
             )
@@ -234,18 +238,29 @@ class Cluster:
         return (pod not in self.nominated, -p.task_priority, p.created_s, p.name, p.namespace)
 
     def needs_nobody(self, g: int) -> bool:
-        return self.need[g] == 0 and not any(self.role_need[g].values())
+        return self.satisfies(g, ())
 
     def satisfies(self, g: int, pods: Iterable[int]) -> bool:
         """Say whether these members reach what the group needs, in total and per role."""
         roles = [self.pods[i].role for i in pods]
-        return len(roles) >= self.need[g] and all(
-            roles.count(r) >= k for r, k in self.role_need[g].items()
+        return (
+            len(roles) >= self.need[g]
+            and all(roles.count(r) >= k for r, k in self.role_need[g].items())
+            and all(_is_met(c, [*roles, *self.done[g]]) for c in self.groups[g].choices)
         )
 
     def minimum_of(self, g: int, members: Iterable[int]) -> tuple[int, ...]:
-        """Pick the minimum from the members in their order: each role's need, then the rest."""
+        """Pick the minimum from the members in their order: each role's need, then the rest.
+
+        Where some of many parts are needed: all, but for the last ones that can be done without.
+        """
         members = list(members)
+        if self.groups[g].choices and self.satisfies(g, members):
+            left = list(members)
+            for i in members[::-1]:
+                if self.satisfies(g, [j for j in left if j != i]):
+                    left.remove(i)
+            return tuple(left)
         chosen: list[int] = []
         for role, k in self.role_need[g].items():
             chosen += [i for i in members if self.pods[i].role == role][:k]
@@ -369,6 +384,11 @@ class Cluster:
     def is_in(self, pod: int, subgroup: str) -> bool:
         """Say whether the pod, one of the group, is in the subgroup."""
         return not subgroup or subgroup in self.pods[pod].subgroups
+
+
+def _is_met(choice: ModelChoice, roles: list[str]) -> bool:
+    parts = [roles.count(r) >= n for r, n in choice.roles.items()]
+    return sum(parts) + sum(_is_met(c, roles) for c in choice.choices) >= choice.least
 
 
 def refusal(pod: Pod, node: Node) -> str:

@@ -259,7 +259,7 @@ class Court:
         c = self.cluster
         minimum = c.minimum_of(g, (*c.running[g], *c.pending[g]))
         specs = sorted(str(c.pods[i].spec) for i in minimum)
-        return c.need[g], sorted(c.role_need[g].values()), specs
+        return c.need[g], sorted(c.role_need[g].values()), c.groups[g].choices, specs
 
     # which plans
 

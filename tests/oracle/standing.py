@@ -15,10 +15,10 @@ Readings of the contract that are fixed here:
   fill 0, before what children have.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import chain, combinations
 
 from apportion.models import UNLIMITED, Config, Snapshot
 from oracle.amount import Vec, minus, plus
@@ -175,7 +175,11 @@ class Standing:
         pending = sorted(c.pending[g], key=c.rank)
         best = c.minimum_of(g, (*c.running[g], *pending))
         size = sum(i in c.allowed for i in best)
-        for minimum in combinations(pending, size):
+        tries: Iterable[tuple[int, ...]] = combinations(pending, size)
+        if c.groups[g].choices:
+            first = tuple(i for i in best if i in c.allowed)
+            tries = chain([first], _tight(c, g, pending))
+        for minimum in tries:
             if not c.satisfies(g, (*c.running[g], *minimum)):
                 continue
             if not minimum or self._could_all_start(g, list(minimum), gone):
@@ -337,6 +341,17 @@ class Standing:
         """Say whether the item is in at every level below the root."""
         c = self.cluster
         return all(self.is_in_at(q, name, started, gone) for q in c.path[c.queue_of[name[0]]])
+
+
+def _tight(c: Cluster, g: int, pending: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Return the sets of pending pods that are enough and have none to spare, small ones first."""
+    for n in range(len(pending) + 1):
+        for some in combinations(pending, n):
+            there = (*c.running[g], *some)
+            if c.satisfies(g, there) and not any(
+                c.satisfies(g, [j for j in there if j != i]) for i in some
+            ):
+                yield some
 
 
 def ratio(a: int, b: Fraction) -> Fill:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apportion.models import PodState, Reason, Snapshot
+from apportion.models import Amounts, Choice, PodSpec, PodState, Reason, Snapshot
 from apportion.policies.testing import accepts, held, refuses
 
 from .builders import Members, after, but, evicted, node, placed, queue, reasons, rule, snapshot
@@ -48,6 +48,68 @@ def test_gang_needs_every_role(about: str, starts: str, want: bool) -> None:
 
     assert bool(accepts(GANG, outcome)) is want, about
     assert bool(refuses(GANG, outcome, "group x/g", "of role")) is not want, about
+
+
+PARTS = {"roles": [*"aabbcd"], "minimum": 1}
+"""Six members: two of part a, two of part b, one each of parts c and d."""
+
+
+@pytest.mark.parametrize(
+    ("about", "starts", "want"),
+    [
+        ("nobody", "", True),
+        ("the first two parts", "g0@n1 g1@n1 g2@n1 g3@n1", True),
+        ("others", "g2@n1 g3@n1 g4@n1", True),
+        ("the same, and one more", "g0@n1 g2@n1 g3@n1 g4@n1", True),
+        ("one part, and one half", "g0@n1 g1@n1 g2@n1", False),
+        ("two members, one of each part", "g0@n1 g2@n1", False),
+        ("an inner choice, met by its other half", "g0@n1 g1@n1 g5@n1", True),
+        ("an inner choice met twice is one part", "g4@n1 g5@n1", False),
+    ],
+)
+def test_gang_needs_as_many_parts_as_are_said_whichever(
+    about: str, starts: str, want: bool
+) -> None:
+    two = Choice(2, {"a": 2, "b": 2}, (Choice(1, {"c": 1, "d": 1}),))
+    outcome = after(world_of(gang(waiting=6, choices=(two,), **PARTS)), starts)
+
+    assert bool(accepts(GANG, outcome)) is want, about
+    assert bool(refuses(GANG, outcome, "group x/g", "of which it needs 2")) is not want, about
+
+
+def test_parts_leave_as_long_as_enough_of_them_stay() -> None:
+    one = gang(on=["n1"] * 6, choices=(Choice(1, {"a": 2, "b": 2}),), **PARTS)
+
+    assert accepts(GANG, after(world_of(one), gone="g0 g1 g4"))
+    assert accepts(GANG, after(world_of(one), gone="g2 g3 g4 g5"))
+    assert accepts(GANG, after(world_of(one), gone="g0 g1 g2 g3 g4 g5"))
+    assert refuses(GANG, after(world_of(one), gone="g0 g2"), "group x/g", "would be left broken")
+
+
+def test_members_of_a_part_that_have_succeeded_count_for_it() -> None:
+    two = Choice(2, {"a": 2, "b": 2, "c": 1})
+    done = but(gang(waiting=6, choices=(two,), **PARTS), 0, state=PodState.SUCCEEDED)
+
+    assert accepts(GANG, after(world_of(done), "g1@n1 g4@n1"))
+    assert refuses(GANG, after(world_of(done), "g2@n1 g4@n1"), "group x/g", "of which it needs 2")
+
+
+def test_the_parts_that_fit_are_chosen(solve: Solve) -> None:
+    one = gang(waiting=4, roles=[*"aabb"], choices=(Choice(1, {"a": 2, "b": 2}),))
+    one = but(one, 0, 1, spec=PodSpec(Amounts({"cpu": 3000})))
+
+    plan = solve(world_of(one, cpu=4))
+
+    assert placed(plan) == {"g2": "n1", "g3": "n1"}
+
+
+def test_too_few_parts_with_members_are_said(solve: Solve) -> None:
+    plan = solve(world_of(gang(waiting=3, roles=[*"abb"], choices=(Choice(2, {"a": 2, "b": 2}),))))
+
+    [reason] = reasons(plan, "g")
+    assert reason.message == (
+        "needs 2 of these 2: 2 of role a, 2 of role b; there are enough members for b"
+    )
 
 
 def test_members_that_have_succeeded_count() -> None:
