@@ -246,7 +246,7 @@ class Loop:
             return False
         if self._seen_changes in (-1, changes) or not is_calm(last.plan):
             return False
-        done = last.carried.bound
+        done = frozenset(last.carried.bound)
         places = {b.pod: b.node for b in last.plan.binds if b.pod in done}
         return len(places) == len(last.plan.binds) and confirms(last.snapshot, seen, places)
 

@@ -9,7 +9,14 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from apportion.adapters.live.access import Access, LostError, RefusedError, opened, refusal
+from apportion.adapters.live.access import (
+    Access,
+    LostError,
+    RefusedError,
+    opened,
+    proxy_of_environment,
+    refusal,
+)
 from apportion.models import InputError
 
 STATUS = {"kind": "Status", "reason": "Conflict", "message": "the object has been modified"}
@@ -188,3 +195,48 @@ def test_a_user_without_a_home_directory_is_told_the_same(
 
     with pytest.raises(InputError, match=r"~/\.kube/config: no such file"):
         run(ask())
+
+
+def test_requests_go_through_the_proxy_of_the_environment(
+    tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def proxy(request: web.Request) -> web.Response:
+        return web.Response(text=str(request.url))
+
+    async def through() -> str:
+        app = web.Application()
+        app.router.add_route("*", "/{tail:.*}", proxy)
+        async with TestServer(app) as server:
+            monkeypatch.setenv("http_proxy", str(server.make_url("/")))
+            async with opened(kubeconfig(tmp_path, "http://cluster.example:8080")) as a:
+                return (await a.get("/api/v1/pods")).decode()
+
+    for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+    assert run(through()) == "http://cluster.example:8080/api/v1/pods"
+
+
+@pytest.mark.parametrize(
+    ("environment", "want"),
+    [
+        ({}, None),
+        ({"https_proxy": "http://way.example:3128"}, "http://way.example:3128"),
+        ({"http_proxy": "http://way.example:3128"}, None),
+        ({"https_proxy": "http://way.example:3128", "no_proxy": ".example"}, None),
+        (
+            {"https_proxy": "http://way.example:3128", "no_proxy": "other"},
+            "http://way.example:3128",
+        ),
+    ],
+)
+def test_the_environment_says_by_which_proxy_the_server_is_reached(
+    environment: dict[str, str], want: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "https_proxy", "no_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+    assert proxy_of_environment("https://cluster.example:6443") == want
