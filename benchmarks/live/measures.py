@@ -11,13 +11,20 @@ from pathlib import Path
 from cluster.client import Client
 from cluster.installing import DEFINITIONS
 from cluster.manifests import apply_all, documents
+from cluster.part import Part
 from cluster.plane import ControlPlane
 
 from . import load
 from .contestants import Contestant, cpu_s, running
 from .seen import Bindings, percentile
+from .work import SERVERS, Work, work_of
 
 GIVE_UP_S = 900.0
+QUIET_S = 3.0
+RESTS = 0.1
+"""Who uses less of a core rests."""
+WRITES = ("POST", "PATCH", "APPLY", "DELETE")
+"""Verbs of requests that tell something; PUT is how leases are renewed, which never ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,10 @@ class Burst:
     """Of the scheduler and its children."""
     servers_cpu_s: float
     """Of etcd and the API server in the meantime."""
+    work: Work
+    """Until the last bind."""
+    settled: Work
+    """Until nothing more was written for a while: words and statuses may come after the binds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +99,35 @@ def burst(contestant: Contestant, nodes: int, pods: int, gang: int) -> Burst:
     with bare_cluster(nodes) as (plane, client):
         load.create(client, load.pods(pods, gang, contestant.of_pods))
         seen = Bindings(plane.admin, version(client))
-        servers = [plane.parts[name].pid for name in ("etcd", "kube-apiserver")]
-        before = sum(cpu_s(pid) for pid in servers)
+        before = work_of(plane, client)
         began = time.monotonic()
         with running(contestant, plane) as part:
             seen.wait(pods, GIVE_UP_S)
-            used, after = cpu_s(part.pid), sum(cpu_s(pid) for pid in servers)
+            work = work_of(plane, client, part).since(before)
+            settled = settled_work(plane, client, part).since(before)
         seen.stop()
         rate = seen.rate()
+        servers = sum(work.cpu_s[name] for name in SERVERS)
+        mine = sum(work.cpu_s.values()) - servers
         return Burst(
             contestant.name, nodes, pods, gang, rate.bound, round(rate.per_second, 1),
             rate.best_second, round(min(seen.bound_s.values(), default=0.0) - began, 2),
-            round(rate.seconds, 2), round(used, 1), round(after - before, 1),
+            round(rate.seconds, 2), round(mine, 1), round(servers, 1), work, settled,
         )  # fmt: skip
+
+
+def settled_work(plane: ControlPlane, client: Client, part: Part) -> Work:
+    """Return the work once nothing is written and the scheduler rests, both for ``QUIET_S``."""
+    end = time.monotonic() + GIVE_UP_S
+    done = work_of(plane, client, part)
+    while time.monotonic() < end:
+        time.sleep(QUIET_S)
+        now = work_of(plane, client, part)
+        new, done = now.since(done), now
+        rests = new.cpu_s["scheduler"] + new.cpu_s["children"] < RESTS * QUIET_S
+        if rests and not any(k.startswith(WRITES) for k in new.requests):
+            break
+    return done
 
 
 def stream(contestant: Contestant, nodes: int, pods: int, per_second: float) -> Stream:
