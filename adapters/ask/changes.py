@@ -354,7 +354,8 @@ class _Asked:
         g = self._m.group
         all_ = self._scene.roster.values()
         theirs = {m.group.priority for m in all_} | {p.priority for m in all_ for p in m.running}
-        ladder = sorted(n + 1 for n in theirs if n >= g.priority)
+        # As high as others it may come before them by its age; above them it does in any case.
+        ladder = sorted({q for n in theirs for q in (n, n + 1) if q > g.priority})
 
         def edits(n: int) -> list[Edit]:
             return [SetPriority(g.key, ladder[n - 1])]
