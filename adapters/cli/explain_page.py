@@ -13,13 +13,9 @@ from ..ask.explain import Explanation
 from ..ask.rivals import Order
 from .page import MOST_ROWS, grid, more, title
 from .terminal import print_all
+from .verdict import has_room, verdict_of
 from .words import count, plain
 
-_VERDICT = {
-    "hold": "waits: something about it or its queue keeps it from starting, whatever is free",
-    "rules": "waits: it could not start if it came first and all that may be evicted were gone",
-    "order": "waits: it could start alone, but other work has the better claim",
-}
 _KINDS = {
     "queue": "more of its queue", "level": "a wider level", "toleration": "a toleration",
     "selector": "one wish less", "cordon": "a node back", "members": "fewer members",
@@ -34,15 +30,9 @@ def show(found: Explanation) -> None:
 
 
 def _parts(found: Explanation) -> Iterable[Table | Text]:
-    verdict = _VERDICT.get(found.held_by, "")
-    if not verdict:
-        s = found.state
-        verdict = {"runs": "runs", "starts": "starts now", "promised": "is promised a place"}.get(
-            s.state, "has nothing that waits"
-        )
     name = Text.assemble((plain(found.group), "bold"), f"  queue {plain(found.queue)}")
     yield name
-    yield Text(verdict)
+    yield Text(verdict_of(found))
     yield from _conflict(found)
     if found.order is not None:
         yield from _order(found.order)
@@ -115,9 +105,9 @@ def _order(order: Order) -> Iterable[Table | Text]:
 
 
 def _reasons(found: Explanation) -> Iterable[Table | Text]:
-    """Print what the plan says; that others come first is said by naming them."""
+    """Print what the plan says; that others come first is said by naming them, if there are any."""
     rivals = found.order is not None and found.order.rivals
-    told = [r for r in found.reasons if not (rivals and r.rule == "order")]
+    told = [r for r in found.reasons if not ((rivals or has_room(found)) and r.rule == "order")]
     if not told:
         return
     yield title("With them there" if rivals else "Why")

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from ...models import UNLIMITED
+from ...models.amounts import unit_of
 from ...models.quantity import show
 
 
@@ -46,7 +47,9 @@ def resource(name: str) -> str:
 
 
 def short(amount: int, name: str) -> str:
-    """Return an amount as people write it; long ones with three digits, 6750m as 6.75."""
+    """Return an amount as people write it: 2,000 and not 2k, 6750m as 6.75."""
+    if unit_of(name) == 1000 and amount % 1000 == 0:
+        return number(amount // 1000)
     text = show(amount, name)
     if text.endswith("m") and amount > 1000:
         return f"{amount / 1000:,.2f}".rstrip("0") if amount < 100_000 else f"{amount / 1000:,.1f}"

@@ -59,9 +59,10 @@ class ClusterMap:
         root = domains_of(self.snapshot)
         parts = [legend(LOOKS), *self._inside(root, 3)]
         return section(
-            "map", "Cluster", "Devices by the group that has them once the plan is carried out. "
-            "Nodes without devices show their CPU.", *parts,
+            "map", "Cluster", "Devices by the group that has them once the plan is carried out; "
+            "a number is a group. Nodes without devices show their CPU.", *parts,
             left_out(len(root.all) - self.drawn, "node"),
+            folded("Groups by their number", self._numbered()) if self.jobs.number_of else "",
             folded("The same as a table", self._table(root.all)),
         )  # fmt: skip
 
@@ -148,6 +149,20 @@ class ClusterMap:
         off = "" if node.takes_pods else f" ({_closed(node)})"
         who = ", ".join(_who(h) for h in _distinct(rows))
         return f"{plain(node.name)}{off}: {used} in use{f'; {who}' if who else ''}"
+
+    def _numbered(self) -> Html:
+        """Return whose number is which: groups that only run are in no other table."""
+        nodes_of: dict[GroupKey, list[str]] = {g: [] for g in self.jobs.number_of}
+        for node in self.snapshot.nodes:
+            for s in self.stays[node.name]:
+                if s.pod.group in nodes_of:
+                    nodes_of[s.pod.group].append(node.name)
+        groups = self.snapshot.groups_by_key
+        lines: list[list[Part]] = [
+            [self.jobs.named(g), name(groups[g].queue), few(nodes)] for g, nodes in nodes_of.items()
+        ]
+        caption = "Groups that hold most, and where their pods are, run, start or leave"
+        return table(caption, ("group", "queue", "nodes"), lines)
 
     def _table(self, nodes: Sequence[Node]) -> Html:
         lines = []

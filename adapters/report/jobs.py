@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...models import GroupKey
-from .elements import Html, joined, tag
+from .elements import Html, joined, name, tag
 
 COLOURS = (
     "#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7",
@@ -41,6 +41,10 @@ class Jobs:
         """Return the number that stands on its devices; "" where it has none."""
         number = self.number_of.get(group) if group is not None else None
         return "" if number is None else str(number)
+
+    def named(self, group: GroupKey) -> Html:
+        """Return the group's name behind its look on the map."""
+        return joined([self.chip(group), name(group)])
 
     def chip(self, group: GroupKey) -> Html:
         """Return a small square of the group's look with its number, for tables."""

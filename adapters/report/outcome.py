@@ -7,7 +7,7 @@ from typing import TypeVar
 from ...models import Bind, GroupKey, Nomination, Plan
 from ..cli.words import amounts, count
 from .cluster_map import few
-from .elements import Html, Part, joined, name, tag
+from .elements import Html, Part, name, tag
 from .jobs import Jobs
 from .tables import section, table
 
@@ -34,16 +34,11 @@ def outcome_sections(plan: Plan, jobs: Jobs, changes: Changes) -> Iterator[Html]
         yield _geometries(plan)
 
 
-def group_cell(group: GroupKey, jobs: Jobs) -> Html:
-    """Return the group's name behind its look on the map."""
-    return joined([jobs.chip(group), name(group)])
-
-
 def _starts(
     key: str, heading: str, verb: str, starts: Sequence[Bind | Nomination], jobs: Jobs
 ) -> Html:
     groups = _by(starts, lambda b: b.group)
-    rows = [[group_cell(g, jobs), f"{len(of):,}", few([_place(b) for b in of])] for g, of in groups]
+    rows = [[jobs.named(g), f"{len(of):,}", few([_place(b) for b in of])] for g, of in groups]
     note = f"{count(len(starts), 'pod')} of {count(len(groups), 'group')}" if starts else "Nobody."
     caption = f"Groups whose pods {verb}, and where"
     made = table(caption, ("group", "pods", "nodes"), rows, (1,)) if rows else ""
@@ -67,7 +62,7 @@ def _evictions(plan: Plan, jobs: Jobs) -> Html:
         lost = sum(e.cost.get("lostDeviceSeconds", 0) for e in of)
         rows.append(
             [
-                group_cell(group, jobs), f"{len(of):,}", few([e.node for e in of]),
+                jobs.named(group), f"{len(of):,}", few([e.node for e in of]),
                 few(list(winners)) if winners else "nobody", name(why) if why else "–",
                 f"{lost:,}",
             ]
@@ -83,7 +78,7 @@ def _held(plan: Plan, jobs: Jobs, changes: Changes) -> Html:
     for h in plan.held:
         why = [tag("li", tag("b", f"{r.rule}: "), name(r.message)) for r in h.reasons]
         row: list[Part] = [
-            group_cell(h.group, jobs),
+            jobs.named(h.group),
             f"{len(h.pods):,}",
             tag("ul", *why) if why else "–",
         ]

@@ -5,18 +5,12 @@ from collections.abc import Iterator, Sequence
 from ...models.quantity import show
 from ..ask.changes import Change
 from ..ask.conflict_words import Member
-from ..ask.explain import By, Explanation
+from ..ask.explain import Explanation
 from ..ask.rivals import Order
+from ..cli.verdict import verdict_of
 from ..cli.words import count, plain
 from .elements import Html, Part, joined, name, tag
 from .tables import section, table
-
-VERDICTS: dict[By, str] = {
-    "": "does not wait",
-    "hold": "something about it or its queue keeps it from starting, whatever is free",
-    "rules": "it could not start if it came first and all that may be evicted were gone",
-    "order": "it could start alone, but other work has the better claim",
-}
 
 
 def sentences(found: Explanation) -> list[str]:
@@ -33,7 +27,7 @@ def why_section(found: Explanation) -> Html:
             tag("ul", *(tag("li", tag("b", f"{r.rule}: "), name(r.message)) for r in told))
         )
     heading = f"Why {plain(found.group)} waits" if found.held_by else plain(found.group)
-    return section("because", heading, VERDICTS[found.held_by], *parts)
+    return section("because", heading, verdict_of(found), *parts)
 
 
 def _tables(found: Explanation) -> Iterator[Html]:

@@ -10,6 +10,9 @@ from apportion.adapters.cli.words import percent, short
     [
         (250, "cpu", "250m"),
         (1000, "nvidia.com/gpu", "1"),
+        (2_000_000, "cpu", "2,000"),
+        (3_488_800, "cpu", "3,488.8"),
+        (10**13, "cpu", "1.000e+10"),
         (6750, "nvidia.com/gpu", "6.75"),
         (93_500, "cpu", "93.5"),
         (587_250, "cpu", "587.2"),

@@ -6,6 +6,7 @@ from apportion.adapters.report.claimed import claimed_of
 from apportion.adapters.report.domains import Domain, domains_of, natural
 from apportion.adapters.report.jobs import MOST, jobs_of
 from apportion.adapters.report.occupancy import Row, devices_asked_for, rows_of, stays
+from apportion.adapters.report.page import Report, written
 from apportion.adapters.report.queues import borrowed
 from apportion.models import (
     UNLIMITED,
@@ -14,6 +15,7 @@ from apportion.models import (
     Amounts,
     Bind,
     Claim,
+    Config,
     Eviction,
     Group,
     GroupKey,
@@ -204,3 +206,18 @@ def test_borrowed_is_what_is_used_beyond_a_named_due() -> None:
     )  # fmt: skip
 
     assert borrowed(row) == {GPU: 2000}
+
+
+def test_whose_number_is_which_is_told_for_those_that_only_run() -> None:
+    queue = QueueName("q")
+    runs = [pod("a", 2000), pod("b", 1000)]
+    snapshot = snapshot_of(
+        nodes=[Node(N, Amounts({GPU: 4000, "cpu": 8000}))], queues=[Queue(queue)],
+        groups=[Group(p.namespace, p.name, queue) for p in runs], pods=runs,
+    )  # fmt: skip
+
+    page = written(Report(Plan("", ""), snapshot, Config()))
+
+    told = page[page.index("Groups by their number") : page.index("The same as a table")]
+    assert told.index("x/a") < told.index("x/b")
+    assert told.count('class="chip"') == 2
