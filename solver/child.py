@@ -71,8 +71,9 @@ def _solve(model: Any, request: dict[str, Any], out: IO[bytes]) -> dict[str, Any
     run.maximize(cp_model.LinearExpr.weighted_sum(variables, list(goal_coefs)))
     hint = request.get("hint")
     if hint is not None:
-        run.proto.solution_hint.vars.extend(list(range(len(hint))))
-        run.proto.solution_hint.values.extend(hint)
+        known = [(v, x) for v, x in enumerate(hint) if x is not None]
+        run.proto.solution_hint.vars.extend([v for v, _ in known])
+        run.proto.solution_hint.values.extend([x for _, x in known])
     problem = run.validate()
     if problem:
         return {"status": "INVALID", "detail": problem}

@@ -1,6 +1,6 @@
 """Merging: pods into shapes, nodes into classes, groups into types, running work into units."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,6 +30,7 @@ from ..policies.members import Members, Standing
 from ..policies.rights import asks_of, cross_branches
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
+from .scope import Scope
 
 EXACT_PAIRS = 20_000
 """Up to so many (shape, node) pairs every node is a class of its own."""
@@ -46,9 +47,11 @@ class Compiled:
     """Some class has several nodes: its room is pooled and plans have to be spread."""
 
 
-def compile_board(scene: Scene, levels: Levels, exact_pairs: int = EXACT_PAIRS) -> Compiled:
-    """Merge a scene into the parts of a board."""
-    return _Compiler(scene, levels, exact_pairs).run()
+def compile_board(
+    scene: Scene, levels: Levels, exact_pairs: int = EXACT_PAIRS, scope: Scope | None = None
+) -> Compiled:
+    """Merge a scene, or what the scope says of it, into the parts of a board."""
+    return _Compiler(scene, levels, exact_pairs, scope).run()
 
 
 _Kind = tuple[str, int, bool]
@@ -56,10 +59,11 @@ _Kind = tuple[str, int, bool]
 
 
 class _Compiler:
-    def __init__(self, scene: Scene, levels: Levels, exact_pairs: int) -> None:
+    def __init__(self, scene: Scene, levels: Levels, exact_pairs: int, scope: Scope | None) -> None:
         self.scene = scene
         self.levels = levels
         self.exact_pairs = exact_pairs
+        self.scope = scope
         self.table = standing_of(scene)
         self.promised = nominated_pods(scene)
         self._kinds: dict[int, object] = {}
@@ -106,7 +110,7 @@ class _Compiler:
                 for m in ordered:
                     pods_of[r.index, m.key] = tuple(pods[m.key, kind])
         units = self._units(victims)
-        classes, fits, merged = self._classes(shape_list, rolesets, units)
+        classes, fits, merged = self._classes(shape_list, rolesets, units, pods_of)
         if units:
             shape_list, fits, rolesets = self._pool(shape_list, fits, rolesets, classes, units)
         parts = Parts(shape_list, classes, tuple(made_types), tuple(rolesets), victims, units, fits)
@@ -160,7 +164,8 @@ class _Compiler:
     # Groups
 
     def _seeks(self, m: Members) -> bool:
-        return bool(m.pending) and self.table.could_run[m.key] > 0
+        asked = self.scope is None or m.key in self.scope.groups
+        return asked and bool(m.pending) and self.table.could_run[m.key] > 0
 
     def _worth(self, m: Members) -> tuple[Worth | None, Worth | None]:
         return self.levels.minimum.get(m.key), self.levels.elastic.get(m.key)
@@ -221,6 +226,8 @@ class _Compiler:
             if given_up(scene, m):
                 out.append(Victim(len(out), m, queue, victim_priority(m), True, 0, given_up=True))
                 continue
+            if self.scope is not None and m.key not in self.scope.victims:
+                continue
             able = [p for p in m.running if evictable(scene, p)]
             whole = len(able) == len(m.running)
             surplus = min(spare_members(m), len(able))
@@ -265,7 +272,11 @@ class _Compiler:
     # Nodes
 
     def _classes(
-        self, shapes: Sequence[Shape], rolesets: Sequence[RoleSet], units: Sequence[Unit]
+        self,
+        shapes: Sequence[Shape],
+        rolesets: Sequence[RoleSet],
+        units: Sequence[Unit],
+        pods: Mapping[tuple[int, GroupKey], Sequence[Pod]],
     ) -> tuple[tuple[NodeClass, ...], dict[tuple[int, int], int], bool]:
         scene = self.scene
         room = scene.room_later
@@ -291,6 +302,8 @@ class _Compiler:
             for c in np.flatnonzero(row):
                 fit = np.minimum(fit, np.maximum(wide[:, c], 0) // row[c])
             counts.append(fit)
+        if self.scope is not None:
+            return self._single(shapes, self.scope.fits(counts, rolesets, pods), units)
         pairs = int(sum((f > 0).sum() for f in counts))
         if pairs <= self.exact_pairs or not shapes:
             return self._single(shapes, counts, units)

@@ -26,6 +26,7 @@ from .draft import Draft
 from .greedy import Ranking, rank_and_place
 from .heap import one_cycle
 from .hints import hint_of
+from .improve import improved
 from .leveling import levels_of
 from .linear import satisfies
 from .orderly import Ordered, put_in_order
@@ -181,6 +182,10 @@ def solve(
     if config.polish_ms is not None and _everything_starts(scene, greedy):
         clock = clock.no_longer_than(config.polish_ms / 1000)
     if not is_within_reach(scene, clock):
+        better = improved(scene, levels, goals, greedy, process, clock)
+        if better is not greedy:
+            base = outcome_of(scene, better, levels)
+            fall_back = partial(_greedy_answer, engine="improve")
         return fall_back(base, goals, config, clock, TOO_LARGE)
     compiled = compile_board(scene, levels)
     board = build(scene, compiled, levels)

@@ -167,7 +167,7 @@ class SolverProcess:
         model: Linear,
         goal: Goal,
         floors: Sequence[Floor],
-        hint: Sequence[int] | None,
+        hint: Sequence[int | None] | None,
         parameters: Mapping[str, Any],
         limit_s: float | None,
         fixed: Sequence[tuple[int, int]] = (),
@@ -175,7 +175,8 @@ class SolverProcess:
         """Ask for the best solution; the best one streamed so far if the answer comes too late.
 
         ``limit_s`` is wall-clock time from now; None: until the process answers. ``fixed`` are
-        variables with the values they keep; a solve with any gives no bound.
+        variables with the values they keep; a solve with any gives no bound. Where the hint is
+        None, the solver knows no value.
         """
         deadline = None if limit_s is None else time.monotonic() + limit_s
         best: tuple[int, ...] | None = None

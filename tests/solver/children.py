@@ -21,7 +21,8 @@ class Asked:
     model: Linear
     goal: Goal
     floors: tuple[Floor, ...]
-    hint: tuple[int, ...] | None
+    hint: tuple[Any, ...] | None
+    """Numbers; None where the solver is told none."""
     fixed: tuple[tuple[int, int], ...]
     limit_s: float | None
 
@@ -49,7 +50,7 @@ class InProcess(SolverProcess):
         model: Linear,
         goal: Goal,
         floors: Sequence[Floor],
-        hint: Sequence[int] | None,
+        hint: Sequence[int | None] | None,
         parameters: Mapping[str, Any],
         limit_s: float | None,
         fixed: Sequence[tuple[int, int]] = (),

@@ -1,0 +1,117 @@
+"""Improving: a plan gets better neighbourhood by neighbourhood, as long as there is time.
+
+Where the model of the whole cluster is too large to be built in the time left, parts of it are
+not. Each answer counts only where it is better by the vector of the contract and the checker bears
+it. Sizes follow success: a neighbourhood in which there surely is nothing better grows, one that
+takes too long shrinks.
+"""
+
+from collections.abc import Sequence
+
+from ..policies.api import Objective
+from ..policies.legality import verify
+from ..policies.levels import Levels
+from ..policies.scene import Scene
+from .contended import Contended
+from .decode import Decision, outcome_of
+from .neighbourhood import Part
+from .process import SolverProcess
+from .rows import vector_of
+from .search import Clock
+
+NODES = 256
+"""How many nodes the first neighbourhood has."""
+GROWTH = 3
+"""So many times as many has the next one, where there surely is nothing better in it."""
+S_PER_VARIABLE = 100e-6
+"""Seconds until a variable is in the solver, its rows told and its answer judged, on a busy core
+of 2024; the first guess of what a neighbourhood takes."""
+SHARE = 0.5
+"""Part of the time left that building one may take, as far as is known."""
+SOLVE = 0.6
+"""Part of what is then left that one solve may take."""
+ROUNDS, EFFORT = 8, 2000
+"""Without a clock: so many neighbourhoods, each with so much of the solver's time, in ms."""
+
+
+def improved(
+    scene: Scene,
+    levels: Levels,
+    goals: Sequence[Objective],
+    first: Decision,
+    process: SolverProcess,
+    clock: Clock,
+) -> Decision:
+    """Return a better plan where a neighbourhood of it has one, else the plan as it was."""
+    return _Improvement(scene, levels, goals, first, process, clock).run()
+
+
+class _Improvement:
+    def __init__(
+        self,
+        scene: Scene,
+        levels: Levels,
+        goals: Sequence[Objective],
+        first: Decision,
+        process: SolverProcess,
+        clock: Clock,
+    ) -> None:
+        self._scene, self._levels, self._goals = scene, levels, goals
+        self._best, self._process, self._clock = first, process, clock
+        self._took_s = 0.0
+        """What the last neighbourhood took besides solving it, and how many nodes it had."""
+        self._nodes = 0
+
+    def run(self) -> Decision:
+        size = NODES
+        for _ in range(ROUNDS) if self._clock.left() is None else iter(int, 1):
+            around = Contended(outcome_of(self._scene, self._best, self._levels))
+            size = min(size, around.size)
+            if not around.groups or not size or not self._has_time(size):
+                break
+            is_better, is_closed = self._round(around, size)
+            if is_better is None:
+                break
+            if is_better:
+                continue
+            if not is_closed:
+                size //= GROWTH
+            elif size >= around.size:
+                break
+            else:
+                size *= GROWTH
+        return self._best
+
+    def _has_time(self, size: int) -> bool:
+        left = self._clock.left()
+        if left is None:
+            return True
+        if not self._nodes:
+            return left > 0 and S_PER_VARIABLE * len(self._best.places) * 4 <= SHARE * left
+        return self._took_s * max(1.0, size / self._nodes) <= SHARE * left
+
+    def _round(self, around: Contended, size: int) -> tuple[bool | None, bool]:
+        """Solve one neighbourhood: whether it is better (None: no answer), and closed."""
+        clock, began_s = self._clock, self._clock.spent()
+        outcome = outcome_of(self._scene, self._best, self._levels)
+        part = Part(outcome, around.around(size))
+        built_s = clock.spent() - began_s
+        left = clock.left()
+        # What comes out is decoded and judged, which takes about as long as half of building.
+        limit = None if left is None else (left - built_s / 2) * SOLVE
+        if limit is not None and limit <= 0:
+            return None, False
+        answer = part.more_work(self._goals, self._process, limit, EFFORT)
+        solved_s = clock.spent() - began_s - built_s
+        is_better = answer.decision is not None and self._accept(answer.decision)
+        self._took_s = clock.spent() - began_s - solved_s
+        self._nodes = size
+        return is_better, answer.is_closed
+
+    def _accept(self, decision: Decision) -> bool:
+        before = outcome_of(self._scene, self._best, self._levels)
+        after = outcome_of(self._scene, decision, self._levels)
+        if vector_of(after, self._goals) <= vector_of(before, self._goals) or verify(after):
+            return False
+        self._best = Decision(decision.places, decision.evicted, after)
+        return True

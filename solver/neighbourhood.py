@@ -1,0 +1,156 @@
+"""A neighbourhood: a part of a plan that is chosen anew with the model of the whole.
+
+Some groups, nodes and victims are free, all else stays as the plan has it. The rules tell the
+solver what they always tell it, of fewer parts; what is fixed is fixed by ranges of variables. So
+what comes out is a plan of the whole cluster. It is never a bound: a heuristic has fixed the rest.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..models import GroupKey
+from ..policies.api import Constraint, Objective
+from ..policies.board import Board, Var
+from ..policies.fairness import Work
+from ..policies.outcome import Outcome
+from .compile import compile_board
+from .decode import Decision, decode
+from .hints import hint_of
+from .linear import Goal, goal_of, linear_of
+from .process import Floor, SolverProcess
+from .scope import Scope
+from .search import MERGE_RANGE, parameters_of
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """What is chosen anew."""
+
+    groups: frozenset[GroupKey]
+    """Groups that may start, or start more pods."""
+    nodes: frozenset[int]
+    """Nodes of which all that starts there may start on another one of them."""
+    victims: frozenset[GroupKey] = frozenset()
+    """Running groups of which other pods may leave than do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of it: a decision with more work, and whether there surely is none with more."""
+
+    decision: Decision | None
+    is_closed: bool
+
+
+class Part:
+    """The board of a neighbourhood, with all else fixed as the plan has it."""
+
+    def __init__(self, outcome: Outcome, of: Neighbourhood) -> None:
+        assert outcome.levels is not None
+        scene = outcome.scene
+        places = {k: scene.index[n] for k, n in outcome.places.items()}
+        scope = Scope(
+            frozenset(outcome.started) | of.groups,
+            frozenset(outcome.losses) | of.victims,
+            of.nodes,
+            places,
+        )
+        self._of = of
+        self._compiled = compile_board(scene, outcome.levels, scope=scope)
+        self._board = Board(scene, self._compiled.parts, outcome.levels)
+        for rule in scene.rules:
+            if isinstance(rule, Constraint):
+                rule.constrain(self._board)
+        self._board.close()
+        self._now = hint_of(self._board, self._compiled, Decision(places, outcome.evicted))
+        if self._now is not None:
+            for var in self._fixed():
+                value = self._now[var]
+                assert value is not None
+                self._board.lower[var] = self._board.upper_[var] = value
+
+    @property
+    def size(self) -> int:
+        """How many variables there are."""
+        return len(self._board.lower)
+
+    def _fixed(self) -> Iterable[Var]:
+        board, of = self._board, self._of
+        for c in board.classes:
+            if c.nodes[0] not in of.nodes:
+                yield from (var for _, var in board.on(c))
+        for t in board.types:
+            if not any(m.key in of.groups for m in t.members):
+                start = board.started(t)
+                if start is not None:
+                    yield start
+                yield from (board.count(r) for r in board.rolesets_of(t))
+        for v in board.victims:
+            if v.members.key not in of.victims:
+                yield board.gone(v)
+                yield from (board.lost(u) for u in board.units_of(v))
+
+    def more_work(
+        self, goals: Sequence[Objective], process: SolverProcess, limit_s: float | None, effort: int
+    ) -> Answer:
+        """Look for a decision with more work of a level, and none less of the levels before.
+
+        ``limit_s`` is for each solve; without a clock, ``effort`` is, in the solver's own time in
+        thousandths.
+        """
+        if self._now is None:
+            return Answer(None, is_closed=False)
+        model = linear_of(self._board)
+        parameters = parameters_of(self._board.scene.config, contested=bool(self._board.victims))
+        if "max_deterministic_time" in parameters:
+            parameters["max_deterministic_time"] = effort / 1000
+        floors: list[Floor] = []
+        found: tuple[int, ...] | None = None
+        is_closed = True
+        for goal in self._merged(self._levels(goals)):
+            now = found if found is not None else self._now
+            value = sum(c * (now[v] or 0) for v, c in zip(goal.vars, goal.coefs, strict=True))
+            least = value if found is not None else value + 1
+            reply = process.solve(
+                model, goal, [*floors, (goal.vars, goal.coefs, least)], now, parameters, limit_s
+            )
+            is_closed = is_closed and reply.status in ("OPTIMAL", "INFEASIBLE")
+            if reply.values is not None:
+                found = reply.values
+                value = goal.value(found)
+            elif reply.status != "INFEASIBLE":
+                break
+            floors.append((goal.vars, goal.coefs, value))
+        if found is None:
+            return Answer(None, is_closed)
+        return Answer(decode(self._board, self._compiled, found), is_closed)
+
+    def _levels(self, goals: Sequence[Objective]) -> list[Goal]:
+        """Return the levels of work, first things first; what is fixed as a whole is left out."""
+        board, out = self._board, list[Goal]()
+        for g in goals:
+            if isinstance(g, Work):
+                for level in board.levels.order(g.name):
+                    goal = goal_of(g.at_level(board, level))
+                    if self._range(goal):
+                        out.append(goal)
+        return out
+
+    def _range(self, goal: Goal) -> int:
+        low, high = self._board.lower, self._board.upper_
+        terms = zip(goal.vars, goal.coefs, strict=True)
+        return sum(abs(c) * (high[v] - low[v]) for v, c in terms)
+
+    def _merged(self, levels: Sequence[Goal]) -> Iterable[Goal]:
+        """Merge neighbours as long as numbers allow, the earlier weighted above all later ones."""
+        rest = list(levels)
+        while rest:
+            reach, chunk = self._range(rest[0]) + 1, [rest.pop(0)]
+            while rest and reach * (self._range(rest[0]) + 1) <= MERGE_RANGE:
+                reach *= self._range(rest[0]) + 1
+                chunk.append(rest.pop(0))
+            weight, terms = 1, list[tuple[int, int]]()
+            for goal in reversed(chunk):
+                terms += [(weight * c, v) for v, c in zip(goal.vars, goal.coefs, strict=True)]
+                weight *= self._range(goal) + 1
+            yield goal_of(terms)
