@@ -155,8 +155,8 @@ class ClusterMap:
         nodes_of: dict[GroupKey, list[str]] = {g: [] for g in self.jobs.number_of}
         for node in self.snapshot.nodes:
             for s in self.stays[node.name]:
-                if s.pod.group in nodes_of:
-                    nodes_of[s.pod.group].append(node.name)
+                if (group := s.pod.group) is not None and group in nodes_of:
+                    nodes_of[group].append(node.name)
         groups = self.snapshot.groups_by_key
         lines: list[list[Part]] = [
             [self.jobs.named(g), name(groups[g].queue), few(nodes)] for g, nodes in nodes_of.items()
