@@ -9,8 +9,9 @@ from ...models import GroupKey
 from ..ask.difference import Difference, GroupChange, GroupState
 from ..ask.whatif import WhatIf
 from .page import MOST_ROWS, grid, more, title, told
+from .telling import resource_rank
 from .terminal import print_all
-from .words import amounts, count, percent, plain, resource, short
+from .words import count, percent, plain, resource, short
 
 
 def show(answer: WhatIf) -> None:
@@ -101,10 +102,14 @@ def _queues(d: Difference) -> Iterable[Table | Text]:
     yield title("Queues", "used, and the dominant share")
     table = grid(32, None, None)
     for q in d.queues[:MOST_ROWS]:
-        names = sorted({*q.used_before, *q.used_after} - {"pods"})
+        names = sorted({*q.used_before, *q.used_after} - {"pods"}, key=resource_rank)
+        used = (
+            f"{resource(r)} {_pair(q.used_before.get(r, 0), q.used_after.get(r, 0), r)}"
+            for r in names
+        )
         table.add_row(
             "", Text(plain(q.queue)),
-            Text(f"{amounts(q.used_before, names)} → {amounts(q.used_after, names)}"),
+            Text(", ".join(used) or "–"),
             Text(f"{percent(q.share_before)} → {percent(q.share_after)}"),
         )  # fmt: skip
     yield table

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ...models import GroupKey
 from ..ask.difference import Difference, GroupState
 from ..ask.whatif import WhatIf
+from ..cli.telling import resource_rank
 from ..cli.words import amounts, count, percent, resource, short
 from .elements import Html, Part, joined, name, tag
 from .tables import section, table
@@ -57,7 +58,7 @@ def _state(s: GroupState) -> str:
 def _queues(d: Difference) -> Html:
     rows: list[list[Part]] = []
     for q in d.queues:
-        names = sorted({*q.used_before, *q.used_after} - {"pods"})
+        names = sorted({*q.used_before, *q.used_after} - {"pods"}, key=resource_rank)
         rows.append(
             [
                 name(q.queue), amounts(q.used_before, names), amounts(q.used_after, names),
@@ -65,7 +66,7 @@ def _queues(d: Difference) -> Html:
             ]
         )  # fmt: skip
     heads = ("queue", "used as it is", "used if changed", "share as it is", "share if changed")
-    return _made("Queues that use something else", heads, rows, (3, 4))
+    return _made("Queues whose use or share is another", heads, rows, (3, 4))
 
 
 def _use(d: Difference) -> Html:

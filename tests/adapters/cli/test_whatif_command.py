@@ -156,6 +156,13 @@ def test_the_page_says_what_differs(cli: Any, world: str) -> None:
         assert said in result.out
 
 
+def test_a_queue_is_told_by_each_of_its_resources(cli: Any, world: str) -> None:
+    result = cli("whatif", "-f", world, "--remove", "gang", "--remove", "runs")
+
+    (row,) = [ln.split() for ln in result.out.splitlines() if ln.startswith("  q  ")]
+    assert row[:5] == ["q", "cpu", "3", "→", "0"]
+
+
 def test_nothing_different_is_said(cli: Any, world: str) -> None:
     result = cli("whatif", "-f", world, "--set-minimum", "runs=0")
 
