@@ -5,11 +5,24 @@ past Pending, so that a group without pods goes to Inqueue when the plan lets it
 is in the queue already. Nothing is written that is there.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...models import Group, GroupKey, Plan, Pod, PodState, QueueName, QueueState, Snapshot
+from msgspec.structs import replace as with_fields
+
+from ...models import (
+    Group,
+    GroupKey,
+    NodeName,
+    Plan,
+    Pod,
+    PodKey,
+    PodState,
+    QueueName,
+    QueueState,
+    Snapshot,
+)
 from ...models.choice import are_met
 from ..kubernetes.body_group import GroupStatusBody
 from ..kubernetes.meta import Thing
@@ -28,16 +41,19 @@ def group_statuses(
     snapshot: Snapshot,
     plan: Plan,
     verdicts: Mapping[GroupKey, Verdict] | None = None,
+    bound: Collection[PodKey] = (),
 ) -> dict[str, GroupStatus]:
     """Return the statuses by ``namespace/name`` that our PodGroups should have.
 
     ``things`` are Volcano's PodGroups as read; those of other schedulers are left out, and those
     that run whole and say so. ``verdicts`` are those of the plan, where they were made before.
+    ``bound`` are pods that have been bound since the snapshot, as planned: a group of which that is
+    all goes to Running at once, by one write and not two.
     """
     verdicts = verdicts_of(plan, snapshot) if verdicts is None else verdicts
     admitted = {a.group for a in plan.admissions}
     starting = {b.group for b in plan.binds}
-    pods = snapshot.pods_by_group
+    pods, places = snapshot.pods_by_group, _whole(plan, bound)
     groups = {str(g.key): g for g in snapshot.groups if g.source == "PodGroup"}
     cycle = plan.snapshot.removeprefix("sha256:")[:32] or str(snapshot.taken_at_s)
     out: dict[str, GroupStatus] = {}
@@ -45,7 +61,9 @@ def group_statuses(
         group = groups.get(thing.key)
         if group is None or thing.deleted_s is not None:
             continue
-        mine = pods.get(group.key, ())
+        mine: Sequence[Pod] = pods.get(group.key, ())
+        if group.key in places:
+            mine = [_bound(p, places[group.key]) for p in mine]
         if _is_steady(thing, group, mine):
             continue
         scene = _Scene(
@@ -57,6 +75,23 @@ def group_statuses(
             may = group.key in admitted or _asks_for_nothing(group, snapshot)
             out[thing.key] = scene.without_pods(is_let_in=may)
     return out
+
+
+def _whole(plan: Plan, bound: Collection[PodKey]) -> Mapping[GroupKey, Mapping[PodKey, NodeName]]:
+    """Return the nodes of pods that were bound, of groups that got all that the plan gave them."""
+    left = {b.group for b in plan.binds if b.pod not in bound}
+    out: dict[GroupKey, dict[PodKey, NodeName]] = defaultdict(dict)
+    for b in plan.binds:
+        if b.group not in left:
+            out[b.group][b.pod] = b.node
+    return out
+
+
+def _bound(pod: Pod, places: Mapping[PodKey, NodeName]) -> Pod:
+    """Return the pod as the watch will tell of it."""
+    if pod.key not in places:
+        return pod
+    return with_fields(pod, state=PodState.RUNNING, node=places[pod.key], nominated=None)
 
 
 def _is_steady(thing: Thing, group: Group, pods: Sequence[Pod]) -> bool:

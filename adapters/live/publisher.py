@@ -226,7 +226,8 @@ class Publisher:
         self, cycle: Cycle, groups: Sequence[Thing], verdicts: Mapping[GroupKey, Verdict]
     ) -> list[Write]:
         """Return what makes the statuses of groups and queues so, as far as they are not."""
-        statuses = group_statuses(groups, cycle.snapshot, cycle.plan, verdicts)
+        bound = frozenset(cycle.carried.bound)
+        statuses = group_statuses(groups, cycle.snapshot, cycle.plan, verdicts, bound)
         writes: list[Write] = []
         if (at := self._resources.get(GROUP)) is not None:
             writes += status_writes(groups, statuses, at)

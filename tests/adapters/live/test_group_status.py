@@ -186,6 +186,42 @@ def test_a_gang_that_starts_now_is_told_of_by_the_next_cycle() -> None:
     assert conditions(group(), member("a"), member("b")) == {}
 
 
+@pytest.mark.parametrize(
+    ("bound", "want"),
+    [
+        ((), ("Inqueue", 0, [])),
+        (("a",), ("Inqueue", 0, [])),
+        (("a", "b"), ("Running", 2, ["Scheduled"])),
+    ],
+    ids=["not bound yet", "bound in part", "bound whole"],
+)
+def test_a_gang_whose_binds_were_all_made_runs_at_once(
+    bound: tuple[str, ...], want: tuple[str, int, list[str]]
+) -> None:
+    objects = (node("n"), group("Pending"), member("a"), member("b"))
+    world = snapshot(*objects)
+    made = plan(world, GREEDY)
+    keys = [b.pod for b in made.binds if b.pod.partition("/")[2] in bound]
+
+    (status,) = group_statuses(things(*objects), world, made, bound=keys).values()
+
+    assert (status.phase, status.running, [c.type for c in status.conditions]) == want
+
+
+def test_what_is_told_of_a_gang_that_was_bound_need_not_be_told_again() -> None:
+    objects = (node("n"), group("Pending"), member("a"), member("b"))
+    world = snapshot(*objects)
+    made = plan(world, GREEDY)
+    told = group_statuses(things(*objects), world, made, bound=[b.pod for b in made.binds])
+    (write,) = status_writes(things(*objects), told, AT)
+
+    later = statuses(
+        node("n"), group("Running", status=write.body["status"]), running("a"), running("b")
+    )
+
+    assert later == {}
+
+
 def test_roles_count_for_readiness() -> None:
     def two(role: str) -> dict[str, tuple[str, str, str]]:
         marks = {"volcano.sh/task-spec": "ps"}
