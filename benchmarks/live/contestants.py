@@ -16,11 +16,12 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """A scheduler: the name that pods ask for, and how it is started."""
+    """A scheduler: the name that pods ask for, and how it is installed and started."""
 
     name: str
     of_pods: str
-    start: Callable[[ControlPlane], Part]
+    install: Callable[[ControlPlane], Callable[[], Part]]
+    """Makes what it needs in the cluster, which is not measured; returns what starts it."""
 
 
 def apportion(plane: ControlPlane) -> Scheduler:
@@ -30,16 +31,24 @@ def apportion(plane: ControlPlane) -> Scheduler:
     return Scheduler(plane.folder, access)
 
 
-def _apportion(plane: ControlPlane) -> Part:
+def _apportion(plane: ControlPlane) -> Callable[[], Part]:
     one = apportion(plane)
-    one.start()
-    return one
+
+    def start() -> Part:
+        one.start()
+        return one
+
+    return start
 
 
-def _kube_scheduler(plane: ControlPlane) -> Part:
-    """Start kube-scheduler without limits on its requests."""
-    plane.add("kube-scheduler")
-    return plane.parts["kube-scheduler"]
+def _kube_scheduler(plane: ControlPlane) -> Callable[[], Part]:
+    """kube-scheduler without limits on its requests."""
+
+    def start() -> Part:
+        plane.add("kube-scheduler")
+        return plane.parts["kube-scheduler"]
+
+    return start
 
 
 CONTESTANTS = {
@@ -52,9 +61,9 @@ CONTESTANTS = {
 
 
 @contextmanager
-def running(contestant: Contestant, plane: ControlPlane) -> Iterator[Part]:
-    """Run the scheduler for a block."""
-    part = contestant.start(plane)
+def running(start: Callable[[], Part]) -> Iterator[Part]:
+    """Run an installed scheduler for a block."""
+    part = start()
     try:
         yield part
     finally:

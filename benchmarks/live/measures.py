@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from cluster.plane import ControlPlane
 from . import load
 from .contestants import Contestant, cpu_s, running
 from .seen import Bindings, percentile
-from .work import SERVERS, Work, work_of
+from .work import SERVERS, Work, processor_s, work_of
 
 GIVE_UP_S = 900.0
 QUIET_S = 3.0
@@ -47,6 +47,8 @@ class Burst:
     """Of the scheduler and its children."""
     servers_cpu_s: float
     """Of etcd and the API server in the meantime."""
+    first_cpu_s: Mapping[str, float]
+    """Until the first bind, by process."""
     work: Work
     """Until the last bind."""
     settled: Work
@@ -97,11 +99,14 @@ def bare_cluster(nodes: int) -> Iterator[tuple[ControlPlane, Client]]:
 def burst(contestant: Contestant, nodes: int, pods: int, gang: int) -> Burst:
     """Create the pods, start the scheduler, and watch until all are bound."""
     with bare_cluster(nodes) as (plane, client):
+        start = contestant.install(plane)
         load.create(client, load.pods(pods, gang, contestant.of_pods))
         seen = Bindings(plane.admin, version(client))
         before = work_of(plane, client)
         began = time.monotonic()
-        with running(contestant, plane) as part:
+        with running(start) as part:
+            seen.wait(1, GIVE_UP_S)
+            first = Work(processor_s(plane, part)).since(before).cpu_s
             seen.wait(pods, GIVE_UP_S)
             work = work_of(plane, client, part).since(before)
             settled = settled_work(plane, client, part).since(before)
@@ -112,7 +117,8 @@ def burst(contestant: Contestant, nodes: int, pods: int, gang: int) -> Burst:
         return Burst(
             contestant.name, nodes, pods, gang, rate.bound, round(rate.per_second, 1),
             rate.best_second, round(min(seen.bound_s.values(), default=0.0) - began, 2),
-            round(rate.seconds, 2), round(mine, 1), round(servers, 1), work, settled,
+            round(rate.seconds, 2), round(mine, 1), round(servers, 1), first, work,
+            settled,
         )  # fmt: skip
 
 
@@ -132,7 +138,7 @@ def settled_work(plane: ControlPlane, client: Client, part: Part) -> Work:
 
 def stream(contestant: Contestant, nodes: int, pods: int, per_second: float) -> Stream:
     """Start the scheduler, and create pods at a steady pace; a first pod shows that it is up."""
-    with bare_cluster(nodes) as (plane, client), running(contestant, plane) as part:
+    with bare_cluster(nodes) as (plane, client), running(contestant.install(plane)) as part:
         seen = Bindings(plane.admin, version(client))
         load.create(client, load.pods(1, 1, contestant.of_pods, "first"))
         seen.wait(1, GIVE_UP_S)
@@ -150,7 +156,7 @@ def stream(contestant: Contestant, nodes: int, pods: int, per_second: float) -> 
 
 def spread(contestant: Contestant, nodes: int, gang: int) -> Spread:
     """Start the scheduler, create one large gang, and see how far apart its binds are."""
-    with bare_cluster(nodes) as (plane, client), running(contestant, plane):
+    with bare_cluster(nodes) as (plane, client), running(contestant.install(plane)):
         seen = Bindings(plane.admin, version(client))
         load.create(client, load.pods(1, 1, contestant.of_pods, "first"))
         seen.wait(1, GIVE_UP_S)

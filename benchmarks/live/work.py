@@ -35,11 +35,17 @@ class Work:
 
 def work_of(plane: ControlPlane, client: Client, scheduler: Part | None = None) -> Work:
     """Return what servers have done since they were started, and the scheduler if there is one."""
+    used = processor_s(plane, scheduler)
+    return Work(used, requests_in(client.request("GET", "/metrics", wanted="text/plain").decode()))
+
+
+def processor_s(plane: ControlPlane, scheduler: Part | None = None) -> dict[str, float]:
+    """Return the processor seconds so far, by process."""
     used = {name: cpu_s(plane.parts[name].pid) for name in SERVERS}
     if scheduler is not None:
         own = own_cpu_s(scheduler.pid)
         used |= {"scheduler": own, "children": cpu_s(scheduler.pid) - own}
-    return Work(used, requests_in(client.request("GET", "/metrics", wanted="text/plain").decode()))
+    return used
 
 
 def requests_in(metrics: str) -> Counter[str]:
