@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heappop, heappush
-from itertools import chain, islice
+from itertools import islice
 from operator import is_
 
 from ..models import GroupKey, Pod, PodState, QueueName
@@ -24,13 +24,10 @@ from .domain_hunt import hunt
 from .draft import Draft, Spares
 from .leveling import first_of, queue_priority
 from .lines import Line
-from .other_parts import other_minima
+from .other_parts import minima_to_try
 from .poorest import Poorest
 from .runs import Runs, slice_of
 from .scores import Score
-
-CHOICES = 12
-"""Up to so many choices of parts are tried for one group."""
 
 
 @dataclass
@@ -350,8 +347,7 @@ class _Greedy:
         """Start the minimum, in one choice of parts or another; those that evict nobody first."""
         if not m.choices:
             return first if self._offer(m.key, first) else None
-        others = other_minima(self.draft, m, self.table.usable[m.key])
-        tries = list(islice(chain((first,), others), CHOICES))
+        tries = minima_to_try(self.draft, m, self.table.usable[m.key], first)
         for evicts in (False, True):
             for pods in tries:
                 if self._offer(m.key, pods, evicts):

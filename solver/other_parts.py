@@ -1,17 +1,28 @@
 """Other parts: where a group needs some of many, those for which there is room as it is now."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 
 from ..models import Pod
 from ..policies.members import Members
 from .draft import Draft
 
 
-def other_minima(draft: Draft, m: Members, usable: Sequence[Pod]) -> Iterator[Sequence[Pod]]:
-    """Yield choices of pending pods that would complete the minimum, the likeliest first.
+TRIES = 12
+"""Up to so many choices of parts are tried for one group."""
 
-    The first is made of parts that fit beside each other: it is looked for part by part.
+
+def minima_to_try(
+    draft: Draft, m: Members, usable: Sequence[Pod], first: Sequence[Pod]
+) -> list[Sequence[Pod]]:
+    """Return choices of pending pods that would complete the minimum: the first, then others.
+
+    Of the others, parts that fit beside each other come first: they are looked for part by part.
     """
+    return list(islice(chain((first,), _others(draft, m, usable)), TRIES))
+
+
+def _others(draft: Draft, m: Members, usable: Sequence[Pod]) -> Iterator[Sequence[Pod]]:
     fitting = _fitting(draft, m, usable)
     if len(fitting) < len(usable):
         waiting = {p.key for p in fitting}
