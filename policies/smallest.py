@@ -28,11 +28,13 @@ def smallest(
         # Gangs, budgets and guarantees may bear a part of the pool, though not the whole.
         if all(g.starts and g.stands_for is None for g in every):
             return None
-        if len(every) <= SMALL:
-            return _first_part(outcome, group, every)
-        found, chosen = _bearable_part(outcome, group, every)
-        if found is None:
-            return None
+        part = _part(outcome, group, every)
+        if part is None and len(every) < len(pool):
+            # A group that may not go whole may lose single pods all the same.
+            part = _part(outcome, group, pool)
+        if part is None or len(every) <= SMALL:
+            return part
+        chosen, found = list(part[0]), part[1]
     for giver in reversed(list(chosen)):
         if patience is not None and patience.is_over:
             return None
@@ -46,6 +48,16 @@ def smallest(
         if part is not None:
             chosen, found = [*part[0]], part[1]
     return tuple(chosen), found
+
+
+def _part(
+    outcome: Outcome, group: GroupKey, pool: Sequence[Giver]
+) -> tuple[tuple[Giver, ...], Outcome] | None:
+    """Return a part of the pool that makes room for the group: of a small one the smallest."""
+    if len(pool) <= SMALL:
+        return _first_part(outcome, group, pool)
+    found, chosen = _bearable_part(outcome, group, pool)
+    return None if found is None else (tuple(chosen), found)
 
 
 def _singles(

@@ -7,7 +7,6 @@ from ..models import Pod
 from ..policies.members import Members
 from .draft import Draft
 
-
 TRIES = 12
 """Up to so many choices of parts are tried for one group."""
 

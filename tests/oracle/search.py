@@ -142,6 +142,8 @@ def _starts(
         missing = sum(len(mine & set(x.pods)) for x in items_of(c, g, mine) if x.name[1] == MINIMUM)
         if missing:
             found.append((g, "minimum", 1))
+        if c.groups[g].choices:  # larger parts than need be count as members more
+            missing = min(missing, max(0, c.need[g] - len(c.running[g])))
         if len(mine) > missing:
             found.append((g, "elastic", len(mine) - missing))
     return [

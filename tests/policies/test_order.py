@@ -3,7 +3,7 @@
 from apportion.models import Snapshot
 from apportion.policies.order import objections
 
-from .builders import GPU, Members, after, node, queue, snapshot
+from .builders import GPU, Members, after, budget, node, queue, snapshot
 
 
 def heard(world: Snapshot, starts: str) -> set[str]:
@@ -40,3 +40,18 @@ def test_what_another_member_hinders_is_no_objection_to_this_one() -> None:
     )
 
     assert heard(world, "b1@n1") == {"item 7 (idle capacity): nobody should give way to x/b"}
+
+
+def test_one_of_two_gives_way_where_a_budget_bears_no_more() -> None:
+    """The group may not go whole; either of its pods may, and is enough."""
+    world = snapshot(
+        node("n1", 2),
+        queue("q"),
+        Members("a", "q", on=["n1"] * 2),
+        Members("b", "q", waiting=1, priority=1),
+        budget("a", 1),
+    )
+
+    assert heard(world, "") == {
+        "item 3 (priority): running elastic pod x/a0 should give way to x/b"
+    }
