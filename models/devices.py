@@ -1,5 +1,8 @@
 """Devices of a node, one by one, and shares of them that pods ask for."""
 
+from collections import Counter
+from collections.abc import Iterable
+
 from .value import Value
 
 GPU = "nvidia.com/gpu"
@@ -23,6 +26,8 @@ class Device(Value, frozen=True):
     uuid: str = ""
     mode: str = ""
     """How its plug-in divides it: hami-core, mig or mps; "" where nothing says it."""
+    card: int = 0
+    """Number of the card on its node that it is a part of; 0: it is a card itself."""
 
 
 class DeviceShare(Value, frozen=True):
@@ -47,6 +52,8 @@ class DeviceShare(Value, frozen=True):
     not_uuids: tuple[str, ...] = ()
     resource: str = GPU
     """What its devices are counted as, and what it is charged as a part of."""
+    per_card: int = 0
+    """How many of its devices may be parts of one card; 0: any number."""
 
     def bears(self, device: Device) -> bool:
         """Say whether the share could ever be on the device, were that idle."""
@@ -60,3 +67,10 @@ class DeviceShare(Value, frozen=True):
             and device.uuid not in self.not_uuids
             and (not self.memory_mib or self.memory_mib <= device.memory_mib)
         )
+
+    def spreads(self, devices: Iterable[Device]) -> bool:
+        """Say whether no more of these devices are parts of one card than the share may have."""
+        if not self.per_card:
+            return True
+        of_card = Counter(d.card for d in devices if d.card)
+        return all(n <= self.per_card for n in of_card.values())

@@ -7,6 +7,7 @@ what is on a device is at most its room where it is open, and nothing where it i
 part of a device opens as large a part of it in an LP as well.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -143,6 +144,10 @@ def _spread(
             terms.append((1, y))
             if share.devices > 1 and most > 1:
                 board.at_most([(1, y), *((-1, x) for x in pods)], 0, rule, n.cls.label)
+    for some in _of_cards(n, share):
+        board.at_most(
+            [*some, *((-share.per_card, x) for x in pods)], 0, rule, f"{n.cls.label} cards"
+        )
     board.equal([*terms, *((-share.devices, x) for x in pods)], 0, rule, n.cls.label)
 
 
@@ -169,8 +174,21 @@ def _stay(
             if share.devices > 1:
                 back = [(1, v) for _, v in freed]
                 board.at_most([(1, y), *back], pods, rule, n.cls.label, given)
+    for some in _of_cards(n, share):
+        most = share.per_card
+        back = [(most, v) for _, v in freed]
+        board.at_most([*some, *back], most * pods, rule, f"{n.cls.label} cards", given)
     back = [(-share.devices, v) for _, v in freed]
     board.at_most([*terms, *back], -share.devices * pods, rule, n.cls.label, given)
+
+
+def _of_cards(n: DeviceNode, share: DeviceShare) -> "Iterable[list[Term]]":
+    """Yield, by card of several devices, how many of its devices the last told share is on."""
+    cards: dict[int, list[Term]] = {}
+    for d, device in enumerate(n.state.node.devices if share.per_card else ()):
+        if device.card and n.on[d] and n.on[d][-1][0] == share:
+            cards.setdefault(device.card, []).append((1, n.on[d][-1][1]))
+    return (terms for terms in cards.values() if len(terms) > share.per_card)
 
 
 def _known(n: DeviceNode, d: int) -> "list[Unit]":
@@ -299,4 +317,6 @@ def _idle(n: DeviceNode, d: int) -> bool:
 def _alike(n: DeviceNode, a: int, b: int) -> bool:
     x, y = n.state.node.devices[a], n.state.node.devices[b]
     same = (x.memory_mib, x.slots, x.healthy) == (y.memory_mib, y.slots, y.healthy)
+    if x.card != y.card and any(s.per_card for s, _ in (*n.on[a], *n.on[b])):
+        return False
     return same and [s for s, _ in n.on[a]] == [s for s, _ in n.on[b]]

@@ -60,10 +60,11 @@ class Search:
     def _alike(self) -> list[int]:
         """Number devices that no share tells apart alike."""
         seen: dict[object, int] = {}
+        cards = any(s.per_card and s.devices > 1 for s in self.shares)
         out = []
         for i, d in enumerate(self.devices):
             key = (
-                d.memory_mib, d.slots, self.usable[i],
+                d.memory_mib, d.slots, self.usable[i], d.card if cards else 0,
                 tuple(b[i] for b in self._bears.values()),
             )  # fmt: skip
             out.append(seen.setdefault(key, len(seen)))
@@ -178,6 +179,8 @@ class Search:
             if opened + new > most or mark in tried:
                 continue
             tried.add(mark)
+            if not share.spreads(self.devices[i] for i in some):
+                continue
             self.steps -= 1
             if self.steps <= 0:
                 return False

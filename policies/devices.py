@@ -5,6 +5,7 @@ keeps its device; a share has its number of distinct devices. Who makes that tru
 hand-over: reservation pods, or the device plug-ins of HAMi or Volcano.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -62,8 +63,12 @@ class Devices:
             said = f"has no devices that are counted as {share.resource}"
             return Reason(self.name, about, said)
         able = 0
+        of_card: Counter[int] = Counter()
         for d in node.devices:
-            able += share.bears(d) and fits(size_of(share, d), room_of(d))
+            if not (share.bears(d) and fits(size_of(share, d), room_of(d))):
+                continue
+            of_card[d.card] += 1
+            able += not (d.card and share.per_card) or of_card[d.card] <= share.per_card
             if able >= share.devices:
                 return None
         most_mib = max((d.memory_mib for d in node.devices), default=0)
@@ -73,6 +78,8 @@ class Devices:
             said = f"its devices have {most_mib} MiB at most, {share.memory_mib} are asked for"
         else:
             said = f"{able} of its devices could take the share, {share.devices} are asked for"
+            if share.per_card:
+                said += f", {share.per_card} of a card at most"
             said += _wishes(share)
         return Reason(self.name, about, said)
 
@@ -139,6 +146,8 @@ class Devices:
                 return f"is given device {d}, which cannot take it"
             if not fits(size_of(share, devices[d]), state.room[d]):
                 return f"is given device {d}, which has too little left"
+        if not share.spreads(devices[d] for d in at):
+            return f"may have {share.per_card} devices of one card, the plan names {list(at)}"
         return ""
 
     def constrain(self, board: "Board") -> None:

@@ -68,7 +68,7 @@ class Cards:
                     held.setdefault(node, []).extend(allocated(c.thing.annotations.get(key, "")))
         _ = self.least_mib, self.most_mib  # of cards, not of instances
         there = {name: of.devices for name, of in self.by_node.items()}
-        for name, devices in cut_cards(there, pods, held, self._ledger).items():
+        for name, devices in cut_cards(there, pods, held).items():
             ways = tuple(w for w in self.by_node[name].hands_out if w != "whole")
             self.by_node[name] = Described(devices, ways, self.by_node[name].offers)
 

@@ -46,10 +46,22 @@ def joined(steps: Steps, least_mib: int, most_mib: int, held: int = 0) -> Device
     return replace(
         one,
         devices=chosen.devices,
+        per_card=_per_card(steps, one),
         memory_mib=chosen.mib,
         memory_ppm=chosen.ppm,
         cores_percent=chosen.cores,
     )
+
+
+def _per_card(steps: Steps, one: DeviceShare) -> int:
+    """Return how many devices of a card all containers may have, each of them one.
+
+    Where they ask for unequal numbers, one: so that each surely finds cards of its own.
+    """
+    if not one.per_card:
+        return 0
+    equal = len(steps) == 1 and len({s.devices for s in steps[0]}) == 1
+    return len(steps[0]) if equal else 1
 
 
 def _beside(step: Sequence[DeviceShare]) -> _Part:

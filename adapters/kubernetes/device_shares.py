@@ -22,6 +22,7 @@ from .resources import steps_of
 from .vendors import NVIDIA, OTHERS, SOFT, SOFT_MODE, Vendor, vendor_of
 
 FRACTION, MEMORY, NUMBER = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"
+_MIG = "mig"
 _MODES = ("volcano.sh/vgpu-mode", "nvidia.com/vgpu-mode")
 POLICY, MUTEX = "hami.io/gpu-scheduler-policy", "mutex"
 _POLICIES = {
@@ -208,8 +209,9 @@ def _volcano(asks: Amounts, notes: Mapping[str, str]) -> DeviceShare:
         mib,
         min(100, percent) * WHOLE_PPM // 100,
         min(100, _whole(asks, VOLCANO + "cores")),
-        _first(notes, _MODES) or "hami-core",
+        mode := _first(notes, _MODES) or "hami-core",
         *_choice(notes, NVIDIA),
+        per_card=int(mode == _MIG),
     )
 
 
@@ -232,6 +234,7 @@ def _hami(asks: Amounts, notes: Mapping[str, str], vendor: Vendor) -> DeviceShar
         mode,
         *_choice(notes, vendor),
         vendor.resource,
+        int(mode == _MIG),
     )
 
 

@@ -6,6 +6,7 @@ waits, first things first, so that each share gets the smallest instance that be
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -14,14 +15,11 @@ from msgspec.structs import replace
 from ...models import Device, DeviceShare, PodState
 from ...models.devices import WHOLE_PPM
 from ...models.mig import even_cuts, model_of
-from .faults import Ledger
 from .pods import Candidate
 
 MIG = "mig"
 _INSTANCE = re.compile(r"(.+)\[(\d{1,2})-(\d{1,2})\]")
 _GB = re.compile(r"\.(\d+)gb")
-NOBODY = "one instance for each pod"
-"""No device has this name: a share that asks for it can go nowhere."""
 
 
 @dataclass
@@ -46,7 +44,6 @@ def cut_cards(
     by_node: Mapping[str, tuple[Device, ...]],
     pods: Iterable[Candidate],
     held: Mapping[str, Iterable[str]],
-    ledger: Ledger,
 ) -> dict[str, tuple[Device, ...]]:
     """Return the nodes that have cards in MIG mode, with instances in their place.
 
@@ -74,13 +71,7 @@ def cut_cards(
         if share is None or share.mode != MIG:
             continue
         share = _in_mib(share, full, most)
-        if share.devices > 1:
-            share = replace(share, uuids=(NOBODY,))
-            ledger.warn(
-                p.thing.title, "spec.containers",
-                "asks for several instances in MIG mode, which are not planned; ask for one",
-            )  # fmt: skip
-        elif p.state is PodState.PENDING:
+        if p.state is PodState.PENDING:
             waiting.append((-p.priority.value, p.thing.created_s or 0, p.thing.key, share))
         p.spec = replace(p.spec, share=share)
     _choose(list(cards.values()), [w[3] for w in sorted(waiting, key=lambda w: w[:3])])
@@ -119,24 +110,48 @@ def _choose(cards: list[_Card], waiting: Iterable[DeviceShare]) -> None:
         if 0 <= c.chosen < len(c.cuts):
             c.free = sorted(c.cuts[c.chosen])
     for share in waiting:
-        mib = share.memory_mib
-        found = [(x, n) for n, c in enumerate(cards) for x in c.free or () if x >= mib]
-        idle = [
-            (min(x for x in cut if x >= mib), -cut.count(min(x for x in cut if x >= mib)), n, g)
-            for n, c in enumerate(cards)
-            if c.chosen < 0 and c.device.healthy
-            for g, cut in enumerate(c.cuts)
-            if max(cut) >= mib
-        ]
-        best = min(idle, default=None)
-        if found and (best is None or min(found)[0] <= best[0]):
-            size, n = min(found)
-            _take(cards[n], size)
-        elif best is not None:
-            size, _, n, g = best
-            cards[n].chosen = g
-            cards[n].free = sorted(cards[n].cuts[g])
-            _take(cards[n], size)
+        given: Counter[int] = Counter()
+        node = ""
+        for _ in range(share.devices):
+            n = _serve(share, cards, given, node)
+            if n is None:
+                break
+            given[n] += 1
+            node = cards[n].node
+
+
+def _serve(
+    share: DeviceShare, cards: list[_Card], given: Mapping[int, int], node: str
+) -> int | None:
+    """Give the share an instance of a card that it may have more of; return the card's number.
+
+    ``node``: where its other instances are; "": anywhere.
+    """
+    mib = share.memory_mib
+    able = [
+        (n, c)
+        for n, c in enumerate(cards)
+        if node in ("", c.node) and not (share.per_card and given.get(n, 0) >= share.per_card)
+    ]
+    found = [(x, n) for n, c in able for x in c.free or () if x >= mib]
+    idle = [
+        (min(x for x in cut if x >= mib), -cut.count(min(x for x in cut if x >= mib)), n, g)
+        for n, c in able
+        if c.chosen < 0 and c.device.healthy
+        for g, cut in enumerate(c.cuts)
+        if max(cut) >= mib
+    ]
+    best = min(idle, default=None)
+    if found and (best is None or min(found)[0] <= best[0]):
+        size, n = min(found)
+    elif best is not None:
+        size, _, n, g = best
+        cards[n].chosen = g
+        cards[n].free = sorted(cards[n].cuts[g])
+    else:
+        return None
+    _take(cards[n], size)
+    return n
 
 
 def _take(card: _Card, size: int) -> None:
@@ -151,6 +166,6 @@ def _instances(card: _Card) -> tuple[Device, ...]:
     if chosen >= len(card.cuts):
         return (replace(d, healthy=False),)
     return tuple(
-        replace(d, memory_mib=mib, slots=1, uuid=f"{d.uuid}[{chosen}-{k}]")
+        replace(d, memory_mib=mib, slots=1, uuid=f"{d.uuid}[{chosen}-{k}]", card=card.at + 1)
         for k, mib in enumerate(card.cuts[chosen])
     )

@@ -91,17 +91,48 @@ def test_a_card_in_use_keeps_its_geometry() -> None:
     assert started(world) == {"p": 20480}
 
 
-def test_a_part_of_a_card_is_memory_and_several_instances_are_not_planned() -> None:
+def several(name: str, mib: int, *numbers: int) -> dict[str, Any]:
+    """Return a pod with so many containers, each of which wants so many instances."""
+    made = wants(name, mib)
+    (first,) = made["spec"]["containers"]
+    most = [{"volcano.sh/vgpu-memory": str(mib), "volcano.sh/vgpu-number": str(n)} for n in numbers]
+    made["spec"]["containers"] = [
+        {**first, "name": f"c{k}", "resources": {"limits": m}} for k, m in enumerate(most)
+    ]
+    return made
+
+
+def held_devices(world: Snapshot) -> dict[str, list[int]]:
+    """Return the cards of the instances that each pod gets."""
+    made = plan(world, Config(deterministic=True))
+    there = world.nodes[0].devices
+    return {b.pod.split("/")[1]: [there[d].card for d in b.devices] for b in made.binds}
+
+
+def test_a_container_gets_each_of_its_instances_from_another_card() -> None:
+    two = snapshot(cards("GPU-a", "GPU-b"), several("p", 30_000, 2), several("q", 30_000, 2))
+    one = snapshot(cards("GPU-a"), several("p", 30_000, 2))
+
+    assert instances(two) == [40960] * 4
+    assert held_devices(two) == {"p": [1, 2], "q": [1, 2]}
+    assert held_devices(one) == {}
+
+
+def test_containers_that_want_an_instance_each_may_share_a_card() -> None:
+    one = snapshot(cards("GPU-a"), several("p", 30_000, 1, 1))
+
+    assert instances(one) == [40960, 40960]
+    assert held_devices(one) == {"p": [1, 1]}
+
+
+def test_a_part_of_a_card_is_memory() -> None:
     half = wants("p", 1)
     half["spec"]["containers"][0]["resources"]["requests"] = {
         "volcano.sh/vgpu-memory-percentage": "50"
     }
-    two = wants("q", 5_000)
-    two["spec"]["containers"][0]["resources"]["requests"]["volcano.sh/vgpu-number"] = "2"
-    world = snapshot(cards("GPU-a"), half, two)
+    world = snapshot(cards("GPU-a"), half)
     assert instances(world) == [40960, 40960]
     assert started(world) == {"p": 40960}
-    assert any("several instances" in str(w) for w in world.warnings)
 
 
 def test_of_an_unknown_model_the_whole_card_is_one_instance() -> None:

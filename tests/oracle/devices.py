@@ -92,6 +92,10 @@ def can_be_on(node: Node, pods: Iterable[Pod]) -> bool:
             and _within(device, [*on[d], loose[k]])
         ]
         for some in combinations(free, loose[k].devices):
+            parts = [c for d in some if (c := node.devices[d].card)]
+            most = loose[k].per_card
+            if most and any(parts.count(c) > most for c in parts):
+                continue
             for d in some:
                 on[d].append(loose[k])
             done = place(k + 1)

@@ -58,6 +58,35 @@ def crowded(seed: int) -> Snapshot:
     return snapshot(queue("q"), *nodes, *made)
 
 
+def instances(seed: int) -> Snapshot:
+    """Return one node with cards cut into instances, and pods that want some of several cards."""
+    rng = Random(f"instances {seed}")
+    cards = [rng.choice((1, 2, 2, 3)) for _ in range(rng.randint(1, 3))]
+    devices = tuple(
+        Device(rng.choice((10, 20)), 1, card=k) for k, n in enumerate(cards, 1) for _ in range(n)
+    )
+    on = replace(node("n", 30, len(devices)), devices=devices, hands_out=("volcano",))
+    made: list[Members] = []
+    for k in range(rng.randint(0, 2)):
+        group = _of_cards(f"r{k}", rng, on=["n"])
+        if can_be_on(on, [p for m in (*made, group) for p in m.pods]):
+            there = [p for m in made for p in m.pods]
+            group.pods = [_on_devices(group.pods[0], on, there, rng)]
+            if can_be_on(on, [*there, *group.pods]):
+                made.append(group)
+    made += [_of_cards(f"p{k}", rng, waiting=1, priority=5) for k in range(rng.randint(2, 4))]
+    return snapshot(queue("q"), on, *made)
+
+
+def _of_cards(name: str, rng: Random, **more: Any) -> Members:
+    group = Members(name, "q", **more)
+    n, most = rng.choice((1, 2, 2, 3)), rng.choice((0, 1, 1, 2))
+    share = DeviceShare("volcano", n, memory_mib=rng.choice((10, 10, 20)), per_card=most)
+    asks = Amounts({CPU: 1000, GPU: n * 1000})
+    group.pods = [replace(p, spec=PodSpec(asks, share=share)) for p in group.pods]
+    return group
+
+
 def _single(name: str, rng: Random, **more: Any) -> Members:
     group = Members(name, "q", gpus=1, **more)
     spec = group.pods[0].spec
