@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 import numpy as np
 
 from ..models import GroupKey, Pod, PodKey, PodState
+from .budget_overlap import unevictable
 from .columns import Flags
 from .members import Members, Standing
 from .scene import Scene
@@ -15,14 +16,15 @@ def evictable(scene: Scene, pod: Pod) -> bool:
     return (
         pod.state is PodState.RUNNING
         and pod.group in movable_groups(scene)
-        and _may_leave(pod, scene.snapshot.taken_at_s)
+        and _may_leave(pod, scene.snapshot.taken_at_s, unevictable(scene))
     )
 
 
-def _may_leave(pod: Pod, now_s: int) -> bool:
+def _may_leave(pod: Pod, now_s: int, refused: Collection[PodKey]) -> bool:
     """Say whether nothing about the pod itself keeps it where it runs."""
     return (
         pod.preemptable
+        and pod.key not in refused
         and not pod.critical
         and (pod.protected_until_s is None or pod.protected_until_s <= now_s)
     )
@@ -45,10 +47,11 @@ def evictable_flags(scene: Scene) -> Flags:
 
 def _flags(scene: Scene) -> Flags:
     queues, now_s, pods = scene.tree.queues, scene.snapshot.taken_at_s, scene.snapshot.pods
+    refused = unevictable(scene)
     movable = scene.by_group([g.preemptable and g.queue in queues for g in scene.snapshot.groups])
     out = scene.columns.running & movable
     found = np.flatnonzero(out)
-    out[found] = [_may_leave(pods[k], now_s) for k in found.tolist()]
+    out[found] = [_may_leave(pods[k], now_s, refused) for k in found.tolist()]
     return out
 
 
@@ -89,7 +92,7 @@ def _who_goes(scene: Scene) -> frozenset[GroupKey]:
     left = {b.key: b.allowed for b in scene.snapshot.budgets}
     out: list[GroupKey] = []
     for m in scene.roster.broken:
-        if any(p.critical for p in m.running):
+        if any(p.critical or p.key in unevictable(scene) for p in m.running):
             continue
         if not grace_is_over(m, scene.snapshot.taken_at_s, scene.config.grace_s):
             continue

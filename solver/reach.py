@@ -40,6 +40,7 @@ def cells_of(scene: Scene) -> int:
     alone = set(on)
     hunted = scene.config.evictions != "none" and any(m.group.may_preempt for m in seekers)
     open_ = np.array([i not in alone for i in range(len(scene.nodes))], dtype=np.bool_)
-    alike = len(np.unique(scene.room_later[open_], axis=0)) if open_.any() else 0
+    # Sums of huge amounts are no machine integers: then rows are objects, which numpy cannot sort.
+    alike = len(set(map(tuple, scene.room_later[open_].tolist())))
     cells = len(kinds) * (len(alone) + alike)
     return cells + CELLS_OF_A_VICTIM * len(on) if hunted else cells

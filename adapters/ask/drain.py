@@ -16,6 +16,7 @@ from ...models.edit_nodes import node_named
 from ...models.edits import Cordon, Drain
 from ...models.snapshot import API_VERSION
 from ...models.value import Value, to_data
+from ...policies.budget_overlap import unevictable
 from ...policies.evictable import evictable
 from ...policies.registry import rules_for
 from ...policies.scene import Scene
@@ -125,6 +126,8 @@ def _why_not(scene: Scene, pod: Pod) -> str:
         return "may not be preempted"
     if pod.critical:
         return "is critical"
+    if pod.key in unevictable(scene):
+        return "is under several budgets, so no eviction of it is granted"
     cooling = pod.protected_until_s is not None
     return "is cooling down" if cooling else "is of a queue that does not exist"
 

@@ -7,6 +7,7 @@ room, on nodes and in its queues.
 from collections.abc import Sequence
 
 from ...models import GroupKey, Pod, QueueName
+from ...policies.budget_overlap import unevictable
 from ...policies.evictable import evictable, victim_priority
 from ...policies.fitting import Field
 from ...policies.limits import limits_of
@@ -100,6 +101,8 @@ def why_it_runs_on(outcome: Outcome, g: Members, m: Members) -> Story:
             "may not be preempted" if not m.group.preemptable
             else f"pod {p.key} is critical" if p.critical
             else f"pod {p.key} may not be preempted" if not p.preemptable
+            else f"pod {p.key} is under several budgets, so no eviction of it is granted"
+            if p.key in unevictable(scene)
             else f"pod {p.key} is cooling down"
         )  # fmt: skip
     if not g.group.may_preempt:

@@ -67,6 +67,12 @@ class PriorityClass(Outside):
     preemption_policy: Literal["Never", "PreemptLowerPriority"] | None = None
 
 
+class WorkloadPriorityClass(Outside):
+    """A WorkloadPriorityClass of Kueue: the order of workloads, whatever their pods' priority."""
+
+    value: Whole = 0
+
+
 class BudgetSpec(Outside):
     """``spec`` of a PodDisruptionBudget; the selector is read apart."""
 

@@ -21,6 +21,7 @@ from .volcano_jobs import drop_default_roles
 from .world import World
 
 _KAI_NON_PREEMPTIBLE = 100
+_KAI_LABEL = "kai.scheduler/preemptibility"
 _VOLCANO = "volcano"
 """What Volcano's scheduler is called by default."""
 _STALE = "kai.scheduler/stale-podgroup-timestamp"
@@ -145,7 +146,7 @@ class Grouping:
                 "Pod",
                 created_s=thing.created_s,
                 implicit=True,
-                preemptable=is_preemptable(thing),
+                preemptable=None if is_preemptable(thing) else False,
             )
             if MIN_MEMBER in thing.annotations:
                 set_minimum(draft, thing.annotations[MIN_MEMBER], self._ledger)
@@ -215,10 +216,10 @@ def build(
 def _group(m: Members, names: QueueNames, owners: Owners, world: World, placed: Placement) -> Group:
     draft, things = m.draft, [c.thing for c in m.pods]
     _settle_roles(draft, things)
-    priority, may_preempt = _priority(m, world)
     askers = ([draft.thing] if draft.thing is not None else []) + things
     if not draft.thing and things:
         askers += owners.chain(things[0])
+    priority, may_preempt = _priority(m, askers, world)
     waiting = draft.dialect is Dialect.VOLCANO and not m.pods
     asked = draft.min_resources
     return Group(
@@ -231,7 +232,7 @@ def _group(m: Members, names: QueueNames, owners: Owners, world: World, placed: 
         ),
         choices=draft.choices + placed.choices,
         priority=priority,
-        preemptable=_preemptable(draft, things, priority),
+        preemptable=_preemptable(draft, things, askers, priority),
         may_preempt=may_preempt,
         created_s=_created(draft, things, world),
         min_resources=None
@@ -246,7 +247,7 @@ def _group(m: Members, names: QueueNames, owners: Owners, world: World, placed: 
         user=_user(draft, things),
         topology=placed.whole,
         subgroups=placed.subgroups,
-        hold=tuple(sorted({*draft.hold, *placed.hold})),
+        hold=tuple(sorted({*draft.hold, *placed.hold, *names.stop(askers)})),
     )
 
 
@@ -260,10 +261,14 @@ def _settle_roles(draft: Draft, things: list[Thing]) -> None:
     drop_default_roles(draft, by_role)
 
 
-def _priority(m: Members, world: World) -> tuple[int, bool]:
+def _priority(m: Members, askers: list[Thing], world: World) -> tuple[int, bool]:
     """Return the group's priority, and whether it may evict others."""
     draft, alive = m.draft, [c for c in m.pods if not c.finished] or m.pods
     may = all(c.priority.may_preempt for c in alive)
+    if world.options.queues_from == "kueue":
+        of_kueue = world.priorities.of_workload(askers)
+        if of_kueue is not None:
+            return of_kueue, may
     if draft.priority_class:
         named = world.priorities.named(draft.priority_class, draft.title)
         if named is not None:
@@ -276,16 +281,20 @@ def _priority(m: Members, world: World) -> tuple[int, bool]:
     return world.priorities.default.value, world.priorities.default.may_preempt
 
 
-def _preemptable(draft: Draft, things: list[Thing], priority: int) -> bool:
+def _preemptable(draft: Draft, things: list[Thing], askers: list[Thing], priority: int) -> bool:
     if draft.preemptable is not None:
         return draft.preemptable
     if draft.dialect is Dialect.KAI:
-        said = {t.labels.get("kai.scheduler/preemptibility") for t in things}
+        said = {t.labels.get(_KAI_LABEL) for t in things}
         if "non-preemptible" in said:
             return False
         return "preemptible" in said or priority < _KAI_NON_PREEMPTIBLE
     written = draft.thing.note("volcano.sh/preemptable") if draft.thing is not None else None
-    return written is None or go_bool(written) is not False
+    if written is not None:
+        return go_bool(written) is not False
+    # KAI makes its PodGroups of what the workload says, else its pods.
+    word = next((v for t in askers if (v := t.note(_KAI_LABEL))), None)
+    return word not in ("non-preemptible", "semi-preemptible")
 
 
 def _created(draft: Draft, things: list[Thing], world: World) -> int:

@@ -97,6 +97,7 @@ KUEUE_READERS: dict[tuple[str, str], Read] = {
     ("kueue.x-k8s.io", "ClusterQueue"): _rare(queue.KueueQueue),
     ("kueue.x-k8s.io", "Cohort"): _rare(queue.KueueQueue),
     ("kueue.x-k8s.io", "LocalQueue"): _rare(queue.LocalQueue),
+    ("kueue.x-k8s.io", "WorkloadPriorityClass"): _rare(rare.WorkloadPriorityClass),
 }
 """Read only with queues from Kueue, counted otherwise."""
 

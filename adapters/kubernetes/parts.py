@@ -44,7 +44,7 @@ def world_of(objects: Objects, options: ReadOptions, ledger: Ledger) -> World:
         options=options,
         ledger=ledger,
         taken_at_s=taken_at_s,
-        priorities=Priorities(objects.of("scheduling.k8s.io", "PriorityClass"), ledger),
+        priorities=priorities_of(objects, ledger),
         namespaces=declared,
         surroundings=surroundings_of(declared, seen),
         cards=Cards(nodes, ledger, Book()),
@@ -54,6 +54,14 @@ def world_of(objects: Objects, options: ReadOptions, ledger: Ledger) -> World:
         numa=numa_of(objects, ledger),
         refusals=refusals(objects.of("", "Pod"), taken_at_s),
         charges=Charges.of(objects, DeviceClaims.of(objects, ledger)),
+    )
+
+
+def priorities_of(objects: Objects, ledger: Ledger) -> Priorities:
+    return Priorities(
+        objects.of("scheduling.k8s.io", "PriorityClass"),
+        ledger,
+        objects.of("kueue.x-k8s.io", "WorkloadPriorityClass"),
     )
 
 
@@ -121,13 +129,13 @@ def queue_names_of(objects: Objects, world: World) -> QueueNames:
     """Return who knows the queue of every group."""
     elastic = [t for api in _ELASTIC for t in objects.of(api, "ElasticQuota")]
     local: list[tuple[str, str, str]] = []
+    stopped: list[tuple[str, str]] = []
     for t in objects.of("kueue.x-k8s.io", "LocalQueue"):
         spec = t.body.spec or LocalQueueSpec()
         local.append((t.namespace, t.name, spec.cluster_queue or t.name))
         if spec.stop_policy in ("Hold", "HoldAndDrain"):
-            said = "is not used yet; stop the ClusterQueue to hold its pods"
-            world.ledger.warn(t.title, "spec.stopPolicy", said)
-    return QueueNames(world, elastic, local, world.options.queues_from)
+            stopped.append((t.namespace, t.name))
+    return QueueNames(world, elastic, local, world.options.queues_from, stopped)
 
 
 def all_queues(objects: Objects, world: World) -> list[Queue]:

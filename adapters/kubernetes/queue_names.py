@@ -1,8 +1,8 @@
 """Which queue a pod or group asks for: its own word, its namespace's, else ``default``."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from ...models import Queue, QueueName
+from ...models import Queue, QueueName, Reason
 from .meta import Thing
 from .options import QueuesFrom
 from .world import QUEUE_ANNOTATION, World
@@ -24,10 +24,15 @@ class QueueNames:
         elastic: Iterable[Thing],
         local: Iterable[tuple[str, str, str]],
         queues_from: QueuesFrom,
+        stopped: Collection[tuple[str, str]] = (),
     ) -> None:
-        """``local`` are Kueue's LocalQueues: (namespace, name, ClusterQueue)."""
+        """``local`` are Kueue's LocalQueues: (namespace, name, ClusterQueue).
+
+        ``stopped`` are those of them, by namespace and name, that let nothing start.
+        """
         self._world = world
         self._kueue = queues_from == "kueue"
+        self._stopped = frozenset(stopped)
         self._local = {(namespace, name): queue for namespace, name, queue in local}
         self._elastic_by_name: dict[str, str] = {}
         self._elastic_by_namespace: dict[str, str] = {}
@@ -56,6 +61,18 @@ class QueueNames:
             if local:
                 return self._local.get((thing.namespace, local), local)
         return None
+
+    def stop(self, things: Iterable[Thing]) -> tuple[Reason, ...]:
+        """Return why nothing that these objects speak for may start: its LocalQueue is stopped."""
+        for thing in things if self._stopped else ():
+            if self._said_to_kueue(thing) is None:
+                continue
+            local = next((n for label in _KUEUE_LOCAL if (n := thing.labels.get(label))), "")
+            if thing.labels.get(_KUEUE_CLUSTER) or (thing.namespace, local) not in self._stopped:
+                return ()
+            title = f"LocalQueue {thing.namespace}/{local}"
+            return (Reason("queue", title, f"{title} is stopped (spec.stopPolicy)"),)
+        return ()
 
     def of_namespace(self, namespace: str) -> str:
         """Return the queue of what names none itself."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ...models import Namespace
+from ..paths import below
 from .body_pod import PodSpecBody
 from .body_rare import LimitRange, PriorityClass
 from .cards import Cards
@@ -18,6 +19,7 @@ from .storage import Storage
 from .topologies import Topologies
 
 SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+WORKLOAD_CLASS = "kueue.x-k8s.io/priority-class"
 QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
 
 
@@ -32,7 +34,11 @@ class Priority:
 class Priorities:
     """PriorityClasses by name, with the two that every cluster has."""
 
-    def __init__(self, things: Iterable[Thing], ledger: Ledger) -> None:
+    def __init__(
+        self, things: Iterable[Thing], ledger: Ledger, of_workloads: Iterable[Thing] = ()
+    ) -> None:
+        """``of_workloads`` are Kueue's WorkloadPriorityClasses."""
+        self._of_workloads: dict[str, int] = {t.name: t.body.value for t in of_workloads}
         self._by_name = {name: Priority(value) for name, value in SYSTEM_CLASSES.items()}
         self._default = Priority()
         self._ledger = ledger
@@ -62,6 +68,20 @@ class Priorities:
                 "(kubectl get priorityclasses)",
             )
         return found
+
+    def of_workload(self, things: Iterable[Thing]) -> int | None:
+        """Return the priority of the class of Kueue that the first of them that names one names.
+
+        None where none does. A class that is not in the input counts for nothing, and is warned of.
+        """
+        asker = next((t for t in things if t.labels.get(WORKLOAD_CLASS)), None)
+        if asker is None:
+            return None
+        name = asker.labels[WORKLOAD_CLASS]
+        if name not in self._of_workloads:
+            said = f"WorkloadPriorityClass {name} is not in the input, so it counts for nothing"
+            self._ledger.warn_once(asker.title, below("metadata.labels", WORKLOAD_CLASS), said)
+        return self._of_workloads.get(name)
 
     def of_pod(self, spec: PodSpecBody, asker: str) -> Priority:
         """Return what the pod says, else its class, else the global default."""

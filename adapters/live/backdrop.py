@@ -23,6 +23,7 @@ from ..kubernetes.parts import (
     nodes_of,
     numa_of,
     owners_of,
+    priorities_of,
     queue_names_of,
     quotas_of,
     topologies_of,
@@ -30,7 +31,7 @@ from ..kubernetes.parts import (
 )
 from ..kubernetes.reader import Objects
 from ..kubernetes.storage import Storage, bounds_claims
-from ..kubernetes.world import Priorities, defaults_of, namespaces_of, surroundings_of
+from ..kubernetes.world import defaults_of, namespaces_of, surroundings_of
 from .books import Books
 from .shelves import NODE, Kind, Name, Shelves
 
@@ -48,6 +49,10 @@ _KUEUE: tuple[Kind, ...] = (
     ("kueue.x-k8s.io", "LocalQueue"),
     ("kueue.x-k8s.io", "ClusterQueue"),
     ("kueue.x-k8s.io", "Cohort"),
+)
+_PRIORITIES: tuple[Kind, ...] = (
+    ("scheduling.k8s.io", "PriorityClass"),
+    ("kueue.x-k8s.io", "WorkloadPriorityClass"),
 )
 _STORAGE: tuple[Kind, ...] = (
     ("", "PersistentVolume"),
@@ -152,8 +157,7 @@ class Backdrop:
         world.options = replace(self.options, now_s=now_s)
         world.taken_at_s = now_s
         self._renew_names(causes, namespaces)
-        kind = ("scheduling.k8s.io", "PriorityClass")
-        if self._renew("priorities", version(kind), self._make_priorities):
+        if self._renew("priorities", version(*_PRIORITIES), self._make_priorities):
             causes.everything = True
         if self._renew("defaults", version(("", "LimitRange")), self._make_defaults):
             causes.unadmitted = True
@@ -234,8 +238,7 @@ class Backdrop:
         self.world.cards = Cards(nodes, self.ledger, Book())
 
     def _make_priorities(self) -> None:
-        things = self.objects.of("scheduling.k8s.io", "PriorityClass")
-        self.world.priorities = Priorities(things, self.ledger)
+        self.world.priorities = priorities_of(self.objects, self.ledger)
 
     def _make_defaults(self) -> None:
         self.world.defaults = defaults_of(self.objects.of("", "LimitRange"), self.ledger)

@@ -215,6 +215,26 @@ def test_kai_preemptibility(
     assert group_in(world, "g").preemptable is want
 
 
+@pytest.mark.parametrize(
+    ("on_pod", "on_job", "want"),
+    [
+        pytest.param("", "", True, id="nobody says anything"),
+        pytest.param("non-preemptible", "", False, id="the pod"),
+        pytest.param("semi-preemptible", "", False, id="half counts as no"),
+        pytest.param("", "non-preemptible", False, id="its owner"),
+        pytest.param("preemptible", "non-preemptible", True, id="the pod comes first"),
+    ],
+)
+def test_kai_preemptibility_without_a_group(on_pod: str, on_job: str, want: bool) -> None:
+    def labels(value: str) -> dict[str, str]:
+        return {"kai.scheduler/preemptibility": value} if value else {}
+
+    job = obj("batch/v1", "Job", "j", meta={"labels": labels(on_job)}, spec={})
+    world = snapshot(job, pod("p", owner=("Job", "j"), labels=labels(on_pod)))
+
+    assert group_in(world, "p").preemptable is want
+
+
 def test_kai_subgroups_are_roles_their_parents_are_not() -> None:
     subs = [
         {"name": "top"},

@@ -194,13 +194,18 @@ class Cluster:
         ]
 
     def _read_victims(self) -> None:
-        now = self.snapshot.taken_at_s
+        now, budgets = self.snapshot.taken_at_s, self.snapshot.budgets
+        self.under_several = frozenset(
+            i for i in self.ours if sum(b.selects(self.pods[i]) for b in budgets) > 1
+        )
+        """No API server evicts these."""
         self.evictable = frozenset(
             i
             for i in self.ours
             if self.pods[i].preemptable
             and self.groups[self.group_of[i]].preemptable
             and not self.pods[i].critical
+            and i not in self.under_several
             and (self.pods[i].protected_until_s or now) <= now
             and self.queue_of[self.group_of[i]] != NOWHERE
         )
@@ -221,7 +226,7 @@ class Cluster:
             pods = self.running[g]
             if self.state[g] != BROKEN or not self.grace_over[g]:
                 continue
-            if any(self.pods[i].critical for i in pods):
+            if any(self.pods[i].critical or i in self.under_several for i in pods):
                 continue
             after = list(left)
             for i in pods:

@@ -80,6 +80,35 @@ def test_one_critical_pod_keeps_the_whole_gang_but_not_its_other_elastic_members
     assert accepts(PREEMPTION, after(world, "g0@n1", "v1 v2"))
 
 
+@pytest.mark.parametrize(
+    ("about", "second", "may"),
+    [
+        ("one budget", None, True),
+        ("two that allow it", Budget("x", "second", LabelSelector(), 9), False),
+        ("the second of another namespace", Budget("y", "second", LabelSelector(), 9), True),
+        ("the second selects nothing", Budget("x", "second", None, 9), True),
+    ],
+)
+def test_a_pod_under_two_budgets_is_no_victim_as_the_api_server_refuses(
+    about: str, second: Budget | None, may: bool
+) -> None:
+    first = Budget("x", "first", LabelSelector(), 9)
+    world = world_of(victims(), first, *([] if second is None else [second]))
+
+    outcome = after(world, "g0@n1", "v0")
+
+    assert bool(accepts(PREEMPTION, outcome)) is may, about
+    assert bool(refuses(PREEMPTION, outcome, "pod x/v0", "may not be evicted")) is not may, about
+
+
+def test_a_broken_group_under_two_budgets_is_not_given_up() -> None:
+    two = [Budget("x", name, LabelSelector(), 9) for name in ("a", "b")]
+    world = snapshot(node("n1", 9), queue("q"), broken("v", 2), *two)
+    here = scene(world)
+
+    assert not given_up(here, here.roster[world.groups[-1].key])
+
+
 # Giving up
 
 
