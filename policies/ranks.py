@@ -90,8 +90,10 @@ def beyond(
         yield prefix, asked, found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Entry:
+    """Made by the ten thousand, and never changed."""
+
     item: Item
     row: Row
     leaf: Key
@@ -99,7 +101,6 @@ class _Entry:
     is_out: bool = False
     fill: float = 0.0
 
-    @property
     def key(self) -> Key:
         return (self.is_out, self.fill, self.leaf)
 
@@ -132,11 +133,11 @@ class _Maker:
                 out[q] = self._leaf_ranks(q)
                 continue
             comes = [*self._own_coming(q), *(e for c in children for e in coming[c])]
-            ordered = sorted(comes, key=lambda e: e.key)
+            ordered = _sorted(comes, is_leaf=not children)
             out[q] = Ranks([(e.item, e.row) for e in ordered])
             if nested:  # nobody asks above the top
                 rests = [*self._own_resting(q), *(e for c in children for e in resting[c])]
-                resting[q] = self._walk(q, rests)
+                resting[q] = self._walk(q, _sorted(rests, is_leaf=not children))
                 coming[q] = self._settled(q, ordered, resting[q])
         return out
 
@@ -154,9 +155,11 @@ class _Maker:
         walked = {id(e.item): e for e in self._walk(queue, counted)}
         out: list[_Entry] = []
         for e in ordered:
-            as_it_runs = runs.get(_place(e.item)) if _is_running(e.item) else None
-            judged = as_it_runs or walked[id(e.item)]
-            out.append(_Entry(e.item, e.row, e.leaf, judged.is_out, judged.fill))
+            judged = runs.get(_place(e.item)) if _is_running(e.item) else None
+            if judged is None:
+                out.append(walked[id(e.item)])
+            else:
+                out.append(_Entry(e.item, e.row, e.leaf, judged.is_out, judged.fill))
         return out
 
     def _in_leaf_order(self, queue: QueueName) -> bool:
@@ -182,19 +185,35 @@ class _Maker:
             for i, turn in zip(items, turns, strict=True)
         ]
 
-    def _walk(self, queue: QueueName, entries: Sequence[_Entry]) -> list[_Entry]:
-        share = self._table.entitlement[queue]
-        ordered = sorted(entries, key=lambda e: e.key)
-        steps = beyond(self._table, queue, (e.row for e in ordered))
-        out: list[_Entry] = []
-        for e, (prefix, asked, found) in zip(ordered, steps, strict=True):
-            fill = 0.0
+    def _walk(self, queue: QueueName, ordered: Sequence[_Entry]) -> list[_Entry]:
+        """Judge entries by the entitlement, one behind the other."""
+        table, out = self._table, list[_Entry]()
+        most = table.floors["entitlement"][queue]
+        shares = {r: (of.denominator, of.numerator) for r, of in table.entitlement[queue].items()}
+        columns = sorted(table.columns)
+        asks: dict[Row, list[int]] = {}
+        prefix = dict.fromkeys(columns, 0)
+        for e in ordered:
+            row = e.row
+            asked = asks.get(row)
+            if asked is None:
+                asked = asks[row] = [r for r in columns if row[r]]
+            is_out, fill = False, 0.0
             for r in asked:
-                of = share[r]
-                fill = max(fill, prefix[r] * of.denominator / of.numerator if of else HUGE)
-            is_out = any(m == "entitlement" for m, _ in found)
-            out.append(_Entry(e.item, e.row, e.leaf, is_out, fill))
+                prefix[r] = total = prefix[r] + row[r]
+                times, share = shares[r]
+                part = total * times / share if share else HUGE
+                if part > fill:
+                    fill = part
+                if total > most[r]:
+                    is_out = True
+            out.append(_Entry(e.item, row, e.leaf, is_out, fill))
         return out
+
+
+def _sorted(entries: Sequence[_Entry], is_leaf: bool) -> list[_Entry]:
+    """Put entries in order; nothing of a leaf's has been judged yet."""
+    return sorted(entries, key=attrgetter("leaf") if is_leaf else _Entry.key)
 
 
 def _completes(item: Item) -> bool:
