@@ -38,6 +38,7 @@ from .reasons import reasons_for
 from .timing import bound_now
 
 if TYPE_CHECKING:
+    from .beside import Beside
     from .entry import Answer
     from .rows import TierResult
     from .search import Clock
@@ -46,7 +47,7 @@ WORK = ("repair", "entitled", "surplus")
 MILLION = 1_000_000
 
 
-def assemble(scene: Scene, answer: "Answer", clock: "Clock", name: str) -> Plan:
+def assemble(scene: Scene, answer: "Answer", clock: "Clock", name: "Beside[str]") -> Plan:
     """Turn an answer into the public plan; ``name``: the digest of the snapshot, or ""."""
     decision = answer.decision
     places = {k: NodeName(scene.nodes[i].name) for k, i in decision.places.items()}
@@ -73,9 +74,10 @@ def assemble(scene: Scene, answer: "Answer", clock: "Clock", name: str) -> Plan:
     gaps = [t.gap for t in tiers if t.name in WORK]
     known = [g for g in gaps if g is not None]
     gap = max(known) if len(known) == len(gaps) and known else None
+    digest = name.answer()
     wall = None if scene.config.deterministic else round(clock.spent(), 6)
     return Plan(
-        snapshot=name,
+        snapshot=digest,
         config=scene.config.digest,
         binds=tuple(sorted(binds, key=lambda b: (order.get(b.pod, (0, 0)), b))),
         evictions=evictions,

@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 T = TypeVar("T")
 
@@ -26,14 +26,21 @@ so many seconds at least. The work is not waited for longer than it would take h
 class Beside(Generic[T]):
     """Work under way in a copy of this process; its answer is asked for once."""
 
-    def __init__(self, work: Callable[[], T]) -> None:
+    def __init__(self, work: Callable[[], T], apart: bool = True) -> None:
+        """``apart``: the work is worth a copy; else it is done when somebody asks."""
         self._work = work
         self._began_s = time.monotonic()
         self.pid, self._from = 0, -1
         """The copy, 0 if there is none; and where its answer comes from."""
-        if _has_a_core():
+        if apart and _has_a_core():
             with suppress(OSError):  # no room for a copy: the work is done here
                 self._begin()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
 
     def _begin(self) -> None:
         self._from, to = os.pipe()

@@ -48,7 +48,7 @@ AS_LONG, WITH_VICTIMS, OF_REST = 0.4, 1.2, 0.5
 but no more than this part of the rest."""
 TOO_LARGE = "too large to search as a whole in the time left"
 MANY = 10_000
-"""Of so many pods on, the certificate is worked out beside the rest of the plan."""
+"""Of so many pods on, the snapshot's digest and the certificate are worked out beside the plan."""
 
 
 class LeftOverError(Exception):
@@ -65,7 +65,7 @@ class Answer:
     nothing_helps: bool = False
     """Proven: whoever is evicted, nothing that waits can start."""
     bounds: Beside[list[int | None]] | None = None
-    """Bounds of the tiers, where they are worked out meanwhile; else they are there."""
+    """Bounds of the tiers, where they are worked out last; else they are there."""
 
     def bounded(self) -> list[TierResult]:
         """Return the tiers with their bounds, once these are known."""
@@ -117,8 +117,13 @@ def plan(
     """
     del previous
     settings = config if config is not None else Config()
-    with one_cycle():
-        return _plan(snapshot, settings, process, memory, is_named, all_or_nothing)
+    with one_cycle(), _digest(snapshot, is_named) as name:
+        return _plan(snapshot, settings, process, memory, name, all_or_nothing)
+
+
+def _digest(snapshot: Snapshot, is_named: bool) -> Beside[str]:
+    apart = is_named and len(snapshot.pods) >= MANY
+    return Beside(lambda: snapshot.digest if is_named else "", apart)
 
 
 def _plan(
@@ -126,7 +131,7 @@ def _plan(
     config: Config,
     process: SolverProcess | None,
     memory: Memory | None,
-    is_named: bool,
+    name: Beside[str],
     all_or_nothing: bool,
 ) -> Plan:
     clock = Clock(None if config.deterministic else config.budget_ms / 1000.0)
@@ -140,11 +145,10 @@ def _plan(
     finally:
         if own:
             solver.kill()
-    try:
-        return assemble(scene, answer, clock, snapshot.digest if is_named else "")
-    finally:
-        if answer.bounds is not None:
-            answer.bounds.end()
+    if answer.bounds is None:
+        return assemble(scene, answer, clock, name)
+    with answer.bounds:
+        return assemble(scene, answer, clock, name)
 
 
 def solve(
@@ -327,11 +331,8 @@ def _greedy_answer(
         tiers = [TierResult(g, g.measure(ordered.outcome), None) for g in goals]
     else:
         tiers = bounded(ordered.outcome)
-    bounds = None
-    if len(outcome.scene.snapshot.pods) < MANY:
-        tiers = certified(ordered.outcome, tiers)
-    else:
-        bounds = Beside(lambda: [t.bound for t in certified(ordered.outcome, tiers)])
+    apart = len(outcome.scene.snapshot.pods) >= MANY
+    bounds = Beside(lambda: [t.bound for t in certified(ordered.outcome, tiers)], apart)
     status = "feasible" if config.engine == "greedy" or why == TOO_LARGE else "fallback"
     row = SolverRow(
         engine=engine,
