@@ -15,6 +15,7 @@ class AllocationTracker:
 
     def __init__(self, world: World) -> None:
         self._nodes = world.nodes
+        self.is_idle = world.nobody(lambda spec: spec.claims)
         self._claims: Mapping[str, Claim] = world.claims
         self._held_by_pods = world.used_claims
         self._busy: list[set[str]] = [set() for _ in world.nodes]

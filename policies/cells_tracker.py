@@ -45,6 +45,7 @@ class CellsTracker:
     def __init__(self, world: World, cells: Cells, concerns: Callable[[PodSpec], bool]) -> None:
         self._size = len(world.nodes)
         self._cells = cells
+        self.is_idle = not cells
         self._concerns = concerns
         self._come: dict[int, Counter[PodSpec]] = {i: Counter() for i in cells}
         self._left = {i: set(c.everybody) for i, c in cells.items()}

@@ -7,13 +7,20 @@ from collections.abc import Mapping, Sequence
 
 from ..models import GroupKey, NodeName, Pod, PodKey, PodState, PodTerm, QueueName
 from .evictable import evictable, evictable_flags, flags_of, given_up, given_up_flags
-from .fitting import Field, emptied, is_tied
+from .fitting import Field, is_tied
 from .holds import holds
 from .ledger import Matrix
 from .limits import limits_of
 from .members import Members, Standing
 from .pod_affinity import matches_all
 from .scene import Scene
+
+
+def emptied(scene: Scene) -> Field:
+    """Return the cluster as it would be without evictable work and groups that may be given up."""
+    leaves = evictable_flags(scene) | given_up_flags(scene)
+    room = scene.room_later + scene.taken(leaves & scene.columns.holding)
+    return Field(scene, room, scene.world(leaving=leaves))
 
 
 def usable_pods(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:

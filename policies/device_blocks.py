@@ -157,6 +157,7 @@ class _Blocks:
 
     def __init__(self, trackers: list[CellsTracker]) -> None:
         self._trackers = trackers
+        self.is_idle = not trackers
 
     def add(self, pod: Pod, node: int, times: int = 1) -> None:
         for t in self._trackers:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..models import Pod
 from .device_packing import Devices, IdleDevices
-from .device_sizes import uses, uses_devices, whole_devices
+from .device_sizes import ANY_NUMBER, uses, uses_devices, whole_devices
 from .device_sketch import Sketch
 from .tracker import Mask, World
 
@@ -108,6 +108,7 @@ class DeviceTracker:
     def __init__(self, world: World) -> None:
         self._known = states_of(world)
         self._idle = self._known.idle
+        self.is_idle = not self._idle
         self._size = len(world.nodes)
         self._of: dict[int, Devices] = {}
         """States of nodes with pods on their devices; the others are idle."""
@@ -175,6 +176,15 @@ class DeviceTracker:
                     self._stale[node] = False
                 takes[node] = self._known.holds(pod, int(self._number[node]))
         return bool(takes[node])
+
+    def surely(self, pod: Pod, node: int) -> int:
+        """Return how many pods like this one, which the node takes, it takes in a row."""
+        if not uses_devices(pod):
+            return ANY_NUMBER
+        state = self._of.get(node) or self._idle.get(node)
+        if pod.spec.share is not None or state is None or state.floating:
+            return 1
+        return max(1, state.copies(pod, len(state.room)))
 
     def _masks_of(self, pod: Pod) -> tuple[Mask, Mask]:
         """Return the nodes that take such a pod, and those of which that is not known."""

@@ -8,38 +8,34 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..models import NodeName, Pod, PodKey
-from .evictable import evictable_flags, given_up_flags
+from .device_sizes import ANY_NUMBER
 from .ledger import Matrix
 from .pod_affinity import PodAffinity
 from .scene import Scene
-from .tracker import Choice, Choosing, Counting, Leveling, Mask, Sifting, Tracker, World
+from .tracker import (
+    Choice,
+    Choosing,
+    Counting,
+    Lasting,
+    Leveling,
+    Mask,
+    Resting,
+    Sifting,
+    Tracker,
+    World,
+    those_that,
+)
 
 STEPS = 20_000
 DEEP = 500
 """Pods from which on a search may go deeper than Python allows by itself."""
 STEPS_OF_A_DOMAIN = 20
 """What it costs to try a domain, in steps of the search."""
-
-
-_FOLLOWS: dict[tuple[object, object], bool] = {}
-"""Which kinds of trackers follow which protocol: asked once, as that is slow to ask."""
-
-
-def _those_that(trackers: Iterable[Any], protocol: Any) -> tuple[Any, ...]:
-    out = []
-    for t in trackers:
-        key = (type(t), protocol)
-        if key not in _FOLLOWS:
-            _FOLLOWS[key] = isinstance(t, protocol)
-        if _FOLLOWS[key]:
-            out.append(t)
-    return tuple(out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +52,24 @@ class Field:
     def __init__(self, scene: Scene, room: Matrix, world: World) -> None:
         self.scene = scene
         self.room = room.copy()
-        ties = scene.ties
-        self._ties = tuple(r.name for r in ties)
-        self._trackers: tuple[Tracker, ...] = tuple(r.track(world) for r in ties)
+        tracked = [(r, r.track(world)) for r in scene.ties]
+        # Most rules have no business in most clusters, and would be asked about every pod.
+        idle = [t for t in those_that((t for _, t in tracked), Resting) if t.is_idle]
+        busy = [(r, t) for r, t in tracked if t not in idle]
+        self._ties = tuple(r.name for r, _ in busy)
+        self._trackers: tuple[Tracker, ...] = tuple(t for _, t in busy)
         self.met: frozenset[PodKey] = frozenset()
         """Pods whose wish for company counts as met."""
         self.only: dict[PodKey, Mask] = {}
         """Nodes that pods are confined to while a domain is tried for them."""
-        self._choosing: tuple[Choosing, ...] = _those_that(self._trackers, Choosing)
-        self._counting: tuple[Counting, ...] = _those_that(self._trackers, Counting)
-        self._leveling: tuple[Leveling, ...] = _those_that(self._trackers, Leveling)
-        sifting: tuple[Sifting, ...] = _those_that(self._trackers, Sifting)
+        self._choosing: tuple[Choosing, ...] = those_that(self._trackers, Choosing)
+        self._counting: tuple[Counting, ...] = those_that(self._trackers, Counting)
+        self._leveling: tuple[Leveling, ...] = those_that(self._trackers, Leveling)
+        self._lasting: tuple[Lasting, ...] = those_that(self._trackers, Lasting)
+        sifting: tuple[Sifting, ...] = those_that(self._trackers, Sifting)
         self._sifting = {id(t): t for t in sifting}
         self._others = tuple(
-            (t, isinstance(r, PodAffinity))
-            for r, t in zip(ties, self._trackers, strict=True)
-            if id(t) not in self._sifting
+            (t, isinstance(r, PodAffinity)) for r, t in busy if id(t) not in self._sifting
         )
         """The other trackers, and whether theirs is the rule of company."""
         self._steps = 0
@@ -108,7 +106,7 @@ class Field:
 
     def sifts(self, pod: Pod, node: int) -> bool:
         """Say whether the node takes the pod, by what only looks at single nodes."""
-        return all(tracker.takes(pod, node) for tracker in self._sifting.values())
+        return all([tracker.takes(pod, node) for tracker in self._sifting.values()])
 
     def left_to(self, pod: Pod, among: Mask | None, together: bool = False) -> Mask:
         """Say which nodes take the pod, room aside, and what looks at single nodes aside."""
@@ -161,10 +159,21 @@ class Field:
     def add_all(self, pods: Sequence[Pod], node: int) -> None:
         """Put pods of one spec there."""
         self.changes += len(pods)
-        self.room[node] = self.room[node] - len(pods) * self.scene.row(pods[0])
+        row = self.scene.row(pods[0])
+        self.room[node] -= row if len(pods) == 1 else len(pods) * row
         for tracker in self._trackers:
             for p in pods:
                 tracker.add(p, node)
+
+    def surely(self, pod: Pod, node: int) -> int:
+        """Return how many pods like this one, without ties, it takes in a row, room aside."""
+        if len(self._lasting) < len(self._sifting):
+            return 1
+        return min((t.surely(pod, node) for t in self._lasting), default=ANY_NUMBER)
+
+    def asks_nobody(self, pod: Pod) -> bool:
+        """Say whether only what looks at single nodes has a say about the pod now."""
+        return all(t.allows(pod) is None for t, _ in self._others)
 
     def says_nothing(self, pod: Pod) -> bool:
         """Say whether no rule but room and filters has a say about the pod now."""
@@ -339,10 +348,7 @@ class Field:
         return Fit(places)
 
     def _stands(self, found: Mapping[PodKey, int]) -> bool:
-        """Say whether each pod, with all the others in place, may be where it is.
-
-        What came first could not see what came later: of two that look for company, say.
-        """
+        """Say whether each pod may be where it is, now that it can see those that came later."""
         for key, i in found.items():
             pod = self.scene.pods[key]
             if is_tied(pod):
@@ -391,10 +397,3 @@ def is_tied(pod: Pod) -> bool:
 
 def _minds_others(pod: Pod) -> bool:
     return bool(pod.spec.affinity) or any(c.hard for c in pod.spec.spread)
-
-
-def emptied(scene: Scene) -> Field:
-    """Return the cluster as it would be without evictable work and groups that may be given up."""
-    leaves = evictable_flags(scene) | given_up_flags(scene)
-    room = scene.room_later + scene.taken(leaves & scene.columns.holding)
-    return Field(scene, room, scene.world(leaving=leaves))

@@ -24,6 +24,7 @@ class _Ports:
     def __init__(self, world: World) -> None:
         self._size = len(world.nodes)
         self._on: dict[int, list[Pod]] = {}
+        self.is_idle = world.nobody(lambda spec: spec.host_ports)
         for p, i in world.present_with(lambda spec: spec.host_ports):
             self.add(p, i)
 

@@ -33,6 +33,7 @@ def repels(a: Pod, b: Pod) -> list[str]:
 class _Affinity:
     def __init__(self, world: World) -> None:
         self._world = world
+        self.is_idle = world.nobody(lambda spec: spec.affinity or spec.anti_affinity)
         self._counter = Counter(world)
         self._matching: dict[tuple[PodTerm, ...], dict[str, NDArray[np.int64]]] = {}
         self._carried: dict[PodTerm, NDArray[np.int64]] = {}

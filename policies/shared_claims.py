@@ -50,6 +50,7 @@ class _Users:
     def __init__(self, world: World) -> None:
         self._nodes = world.nodes
         self._on: dict[str, list[tuple[str, int]]] = {}
+        self.is_idle = world.nobody(lambda spec: spec.volumes)
         for p, i in world.present_with(lambda spec: spec.volumes):
             self.add(p, i)
 

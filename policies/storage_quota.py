@@ -45,6 +45,7 @@ class _Made:
 
     def __init__(self, world: World) -> None:
         self._size = len(world.nodes)
+        self.is_idle = world.nobody(lambda spec: spec.volumes)
         self._quotas: Sequence[ResourceQuota] = world.quotas
         self._taken: list[Counter[str]] = [Counter(q.used) for q in self._quotas]
         for p, i in world.present_with(lambda spec: spec.volumes):

@@ -126,6 +126,7 @@ class _Near:
     def __init__(self, world: World) -> None:
         self._world = world
         self._bonds: Bonds | None = world.bonds if world.bonds else None
+        self.is_idle = self._bonds is None
         self._changes: dict[GroupKey, list[tuple[Pod, int, int]]] = {}
         self._standing: dict[int, Counter[int]] = {}
         bonds = self._bonds

@@ -95,6 +95,7 @@ class _Kind:
 class _Spread:
     def __init__(self, world: World) -> None:
         self._world = world
+        self.is_idle = world.nobody(lambda spec: any(c.hard for c in spec.spread))
         self._counter = Counter(world)
         self._kinds: dict[tuple[str, int, SpreadConstraint], tuple[Pod, _Kind]] = {}
         self._sieve: Sieve[tuple[_Kind, Pod, SpreadConstraint]] = Sieve()

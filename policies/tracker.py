@@ -63,6 +63,10 @@ class World:
         ]
         return np.array(numbers, dtype=np.int64), list(names)
 
+    def nobody(self, asks: Callable[[PodSpec], object]) -> bool:
+        """Say whether it is known that no pod here may ever ask for something."""
+        return self.specs is not None and not any(map(asks, self.specs))
+
     def present_with(self, asks: Callable[[PodSpec], object]) -> list[tuple[Pod, int]]:
         """Return the pods present whose specs ask for something; each spec is looked at once."""
         specs = self.specs
@@ -89,6 +93,16 @@ class Tracker(Protocol):
 
 
 @runtime_checkable
+class Resting(Protocol):
+    """A tracker that may have nothing to do."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the rule will say nothing about any pod, whoever comes."""
+        ...
+
+
+@runtime_checkable
 class Counting(Protocol):
     """A tracker that can say how many equal pods a node takes, were they alone to come."""
 
@@ -111,6 +125,15 @@ class Sifting(Protocol):
 
     def takes(self, pod: Pod, node: int) -> bool:
         """Say whether the node takes the pod."""
+        ...
+
+
+@runtime_checkable
+class Lasting(Protocol):
+    """A sifting tracker that knows how many equal pods a node takes one after the other."""
+
+    def surely(self, pod: Pod, node: int) -> int:
+        """Return such a number, at least 1, for a pod that the node takes."""
         ...
 
 
@@ -149,6 +172,22 @@ class Choosing(Protocol):
     def choices(self, pods: Sequence[Pod]) -> Sequence[Choice]:
         """Return what has to be chosen for these pods, what holds most of them first."""
         ...
+
+
+_FOLLOWS: dict[tuple[object, object], bool] = {}
+"""Which kinds of trackers follow which protocol: asked once, as that is slow to ask."""
+
+
+def those_that(trackers: Iterable[Any], protocol: Any) -> tuple[Any, ...]:
+    """Return those of the trackers that follow a protocol."""
+    out = []
+    for t in trackers:
+        key = (type(t), protocol)
+        if key not in _FOLLOWS:
+            _FOLLOWS[key] = isinstance(t, protocol)
+        if _FOLLOWS[key]:
+            out.append(t)
+    return tuple(out)
 
 
 class Counter:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import GroupKey, Pod
-from ..policies.fitting import emptied
+from ..policies.could_run import emptied
 from ..policies.tracker import Choice, Mask
 from .draft import Draft
 from .hunt import Hunt

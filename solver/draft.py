@@ -178,19 +178,26 @@ class Draft:
 
     def put(self, pod: Pod, node: int) -> None:
         """Start the pod there."""
+        self.put_alike((pod,), node)
+
+    def put_alike(self, pods: Sequence[Pod], node: int) -> None:
+        """Start pods of one spec and one group there."""
+        pod = pods[0]
         assert pod.group is not None
         self.changes.append(node)
-        self.field.add(pod, node)
-        row = self.scene.row(pod)
-        sources = self._sources[pod.key] = []
+        self.field.add_all(pods, node)
+        row = self.scene.row(pod) if len(pods) == 1 else len(pods) * self.scene.row(pod)
+        sources: list[tuple[Pools, int, bool]] = []
         for pools, at in self._pools_of(pod, node):
             frees = pools.frees(at, pod.group)
             pools.add(at, pod.group if frees else None, -row)
             sources.append((pools, at, frees))
-        self.places[pod.key] = node
-        if self.fragments is not None:
-            self.fragments.put(pod, node)
-        self.started.setdefault(pod.group, []).append(pod)
+        for p in pods:
+            self._sources[p.key] = sources
+            self.places[p.key] = node
+            if self.fragments is not None:
+                self.fragments.put(p, node)
+        self.started.setdefault(pod.group, []).extend(pods)
         self._restless.add(pod.group)
         if self.scene.roster[pod.group].running:
             self.growing.add(pod.group)

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..models import Pod
+from ..policies.fitting import is_tied
 from ..policies.ledger import Matrix
 from ..policies.tracker import Choice
-from .scores import spare_room
+from .scores import fills_up, spare_room
 
 if TYPE_CHECKING:
     from .draft import Draft
@@ -59,22 +60,54 @@ def _where_best(draft: "Draft", pods: Sequence[Pod]) -> Placed | None:
     if len(pods) > 1 and not _might_hold(draft, pods):
         return None
     done: Placed = []
-    waiting = list(pods)
+    waiting: Sequence[Pod] = pods
     while waiting:
         left: list[Pod] = []
-        for p in waiting:
+        at = 0
+        while at < len(waiting):
+            p = waiting[at]
             node = draft.spots_of(p).best(p)
             if node is None:
                 left.append(p)
+                at += 1
                 continue
-            draft.put(p, node)
-            done.append((p, node))
+            some = _together(draft, waiting, at, node)
+            draft.put_alike(some, node)
+            done += [(q, node) for q in some]
+            at += len(some)
         if len(left) == len(waiting):
             for p, _ in reversed(done):
                 draft.take_back(p)
             return None
         waiting = left
     return done
+
+
+def _together(draft: "Draft", pods: Sequence[Pod], at: int, node: int) -> Sequence[Pod]:
+    """Return the pod and those right behind it that would find this node the best as well."""
+    first, end = pods[at], at + 1
+    confined = draft.field.only
+    while (
+        end < len(pods)
+        and pods[end].spec is first.spec
+        and pods[end].nominated is None
+        and pods[end].labels == first.labels
+        and confined.get(pods[end].key) is confined.get(first.key)
+    ):
+        end += 1
+    if end == at + 1 or not fills_up(draft, node) or not _is_free(draft, first):
+        return pods[at : at + 1]
+    row = draft.scene.row(first)
+    asked = row > 0
+    room = (
+        int((draft.open_room_on(first.group, node)[asked] // row[asked]).min()) if row.any() else 1
+    )
+    return pods[at : at + max(1, min(end - at, room, draft.field.surely(first, node)))]
+
+
+def _is_free(draft: "Draft", pod: Pod) -> bool:
+    """Say whether where pods like this one stand has no say about where the next one may."""
+    return not is_tied(pod) and not pod.spec.aligned and draft.field.asks_nobody(pod)
 
 
 def _might_hold(draft: "Draft", pods: Sequence[Pod]) -> bool:

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..models import GroupKey, Pod, Reason
 from ..models.quantity import show
-from ..policies.could_run import repels, with_running
-from ..policies.fitting import Field, emptied, is_tied
+from ..policies.could_run import emptied, repels, with_running
+from ..policies.fitting import Field, is_tied
 from ..policies.holds import holds
 from ..policies.members import Members, Standing
 from ..policies.outcome import Outcome
