@@ -192,6 +192,19 @@ def test_values_reach_the_command_line(render: Any) -> None:
     } <= set(one["args"])  # fmt: skip
 
 
+def test_an_image_may_be_named_by_its_digest(render: Any) -> None:
+    one = container_of(render('image.repository="example.com/a"', 'image.tag="sha256:ab"'))
+
+    assert one["image"] == "example.com/a@sha256:ab"
+
+
+def test_without_election_the_old_replica_ends_before_the_new_one_begins(render: Any) -> None:
+    alone = render("replicas=1", "leaderElection.enabled=false")["Deployment", "apportion"]
+
+    assert alone["spec"]["strategy"] == {"type": "Recreate"}
+    assert "strategy" not in render()["Deployment", "apportion"]["spec"]
+
+
 def test_arguments_are_options_of_the_command(render: Any) -> None:
     everything = render('period="2s"', "dryRun=true", 'shard="pool=gpu"',
                         'deviceShares.reservationImage="example.com/reserve:1"')  # fmt: skip

@@ -28,7 +28,18 @@ def test_what_builds_is_not_what_runs() -> None:
 
     assert len(stages) == 2
     assert [word for word, _ in last_stage() if word == "RUN"] == []
-    assert ("COPY", "--from=build /app /app") in last_stage()
+    copied = [rest for word, rest in last_stage() if word == "COPY"]
+    assert copied == ["--from=build /app /app", "--from=build /ours /app"]
+
+
+def test_what_it_needs_is_installed_before_our_own_is_copied() -> None:
+    """So that a change of ours makes no new layer of what others wrote."""
+    made = [(word, rest) for word, rest in steps() if word in ("COPY", "RUN")]
+
+    assert made[0] == ("COPY", "pyproject.toml .")
+    assert "install --requirement dependencies.txt" in made[1][1]
+    assert made[2] == ("COPY", ". .")
+    assert "install --no-deps --prefix /ours ." in made[3][1]
 
 
 def test_bases_are_slim_and_of_a_version() -> None:
@@ -57,7 +68,7 @@ def test_nobody_has_a_home_directory_that_can_be_written_to() -> None:
 
 def test_python_writes_nothing_at_run_time() -> None:
     assert "PYTHONDONTWRITEBYTECODE=1" in dict(last_stage())["ENV"]
-    assert any("compileall" in rest for word, rest in steps() if word == "RUN")
+    assert not any("--no-compile" in rest for word, rest in steps() if word == "RUN")
 
 
 def test_what_is_copied_is_what_a_wheel_is_made_of() -> None:
