@@ -69,29 +69,36 @@ def status(
     if output is Output.JSON:
         sys.stdout.write(json.dumps(dataclasses.asdict(found), indent=2) + "\n")
         return 0
-    from .terminal import console
-
-    out = console()
-    for part in _page(found, int(time.time())):
-        out.print(part)
+    show(found, int(time.time()))
     return 0
+
+
+def show(found: "Status", now_s: int) -> None:
+    """Print the page; ``now_s``: seconds since 1970."""
+    from .terminal import print_all
+
+    print_all(_page(found, now_s))
 
 
 def _page(found: "Status", now_s: int) -> Iterable["Table | Text"]:
     from rich.text import Text
 
     from .page import grid, title
-    from .words import count, plain
+    from .telling import resource_rank
+    from .words import count, plain, resource
 
     yield from _leader(found.leader, now_s)
     if found.queues:
         yield title("Queues")
         table = grid(30, 8, 12, 12, None)
         for q in found.queues:
-            has = ", ".join(f"{k.rsplit('/', 1)[-1]} {v}" for k, v in q.allocated.items())
+            has = ", ".join(
+                f"{resource(r)} {_amount(q.allocated[r], r)}"
+                for r in sorted(q.allocated, key=resource_rank)
+            )
             table.add_row(
                 "", plain(q.name), q.state, f"{q.running} run", f"{q.waiting} wait",
-                Text(plain(has) or "–"),
+                Text(has or "–"),
             )  # fmt: skip
         yield table
     waiting = sum(len(w.pods) for w in found.waiting)
@@ -107,27 +114,39 @@ def _page(found: "Status", now_s: int) -> Iterable["Table | Text"]:
         yield table
 
 
+def _amount(text: str, name: str) -> str:
+    """Return an amount as other pages have it; whoever wrote the status may have erred."""
+    from ...models.quantity import parse
+    from .words import plain, short
+
+    try:
+        return short(parse(text, name), name)
+    except ValueError:
+        return plain(text)
+
+
 def _leader(leader: "Leader | None", now_s: int) -> Iterable["Text"]:
     from rich.text import Text
 
-    from .words import plain
+    from .words import count, percent, plain
 
     if leader is None:
         yield Text("Nobody schedules: there is no Lease; is it installed, and where?")
         return
     holder = plain(leader.holder) or "nobody: the Lease was handed back"
     renewed = "never" if leader.renewed_s is None else f"{_ago(now_s - leader.renewed_s)} ago"
-    yield Text(f"Leader      {holder}, renewed {renewed}, {leader.changes} changes so far")
+    yield Text(f"Leader      {holder}, renewed {renewed}, {count(leader.changes, 'change')} so far")
     c: dict[str, Any] = leader.cycle
     if not c:
         yield Text("Last cycle  none yet")
         return
     gap = c.get("gap")
-    how = f"{c.get('engine')}, {c.get('status')}" + ("" if gap is None else f", gap {gap:.2%}")
+    how = f"{c.get('engine')}, {c.get('status')}" + ("" if gap is None else f", gap {percent(gap)}")
+    held = count(int(c.get("held", 0)), "group")
     ended = _ago(now_s - int(c.get("endedS", now_s)))
     yield Text(
         f"Last cycle  number {c.get('number'):,}, {ended} ago, in {c.get('seconds')} s: "
-        f"{c.get('bound')} bound, {c.get('evicted')} evicted, {c.get('held')} groups held ({how})"
+        f"{c.get('bound')} bound, {c.get('evicted')} evicted, {held} held ({how})"
     )
 
 
