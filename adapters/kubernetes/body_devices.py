@@ -45,6 +45,29 @@ class Taint(Outside):
     effect: str = ""
 
 
+class TaintedDevices(Outside):
+    """Which devices a rule taints; what it does not name may be any."""
+
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+    device_class_name: str | None = None
+    selectors: list[Any] | None = None
+
+
+class TaintRuleSpec(Outside):
+    """``spec`` of a DeviceTaintRule."""
+
+    device_selector: TaintedDevices | None = None
+    taint: Taint
+
+
+class TaintRule(Outside):
+    """A DeviceTaintRule without its head."""
+
+    spec: TaintRuleSpec
+
+
 class Toleration(Outside):
     """Which marks a request bears."""
 

@@ -64,7 +64,10 @@ class DeviceClaims:
             if t.owner is not None and t.owner.kind == "Pod" and _OF_POD in t.annotations
         }
         slices = slices_of(
-            objects.of(_API, "ResourceSlice"), objects.of(_API, "DeviceClass"), ledger
+            objects.of(_API, "ResourceSlice"),
+            objects.of(_API, "DeviceClass"),
+            ledger,
+            objects.of(_API, "DeviceTaintRule"),
         )
         return cls(
             slices, claims, {t.key: t for t in objects.of(_API, "ResourceClaimTemplate")},

@@ -126,8 +126,13 @@ def _bears(tolerations: Iterable[tuple[str, str, str, str]], taint: body.Taint) 
     )
 
 
-def slices_of(things: Iterable[Thing], classes: Iterable[Thing], ledger: Ledger) -> Slices:
-    """Return the devices of all complete pools; of a pool the newest generation counts."""
+def slices_of(
+    things: Iterable[Thing], classes: Iterable[Thing], ledger: Ledger, rules: Iterable[Thing] = ()
+) -> Slices:
+    """Return the devices of all complete pools; of a pool the newest generation counts.
+
+    ``rules`` are DeviceTaintRules, whose taints count beside those of the slices.
+    """
     out = Slices(classes={t.name: t for t in classes})
     pools: dict[tuple[str, str], list[Thing]] = defaultdict(list)
     for thing in things:
@@ -146,8 +151,27 @@ def slices_of(things: Iterable[Thing], classes: Iterable[Thing], ledger: Ledger)
             continue
         for thing in sorted(current, key=lambda t: t.name):
             _read(out, thing, ledger)
+    for rule in sorted(rules, key=lambda t: t.name):
+        _taint(out.parts, rule, ledger)
     out.parts.sort(key=lambda p: p.id)
     return out
+
+
+def _taint(parts: Iterable[Part], rule: Thing, ledger: Ledger) -> None:
+    """Taint the devices that the rule selects; one without a selector selects none."""
+    spec: body.TaintRuleSpec = rule.body.spec
+    chosen = spec.device_selector
+    if chosen is None:
+        return
+    if chosen.device_class_name or chosen.selectors:
+        said = "selects by class or expression, which is not used yet; name driver, pool or device"
+        ledger.warn(rule.title, "spec.deviceSelector", said)
+        return
+    wanted = (chosen.driver, chosen.pool, chosen.device)
+    for part in parts:
+        here = (part.driver, *part.id.removeprefix(f"{part.driver}/").rsplit("/", 1))
+        if all(w is None or w == h for w, h in zip(wanted, here, strict=True)):
+            part.taints = (*part.taints, spec.taint)
 
 
 def _read(out: Slices, thing: Thing, ledger: Ledger) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ...models import Amounts, Group, Pod, PodState
+from ..paths import below
 from .drafts import FINISHED, Draft, replica_of
 from .ends import end_of
 from .faults import Ledger
@@ -21,6 +22,7 @@ from .volcano_jobs import drop_default_roles
 from .world import World
 
 _KAI_NON_PREEMPTIBLE = 100
+_GANG_GROUPS = "gang.scheduling.koordinator.sh/groups"
 _KAI_LABEL = "kai.scheduler/preemptibility"
 _VOLCANO = "volcano"
 """What Volcano's scheduler is called by default."""
@@ -220,6 +222,7 @@ def _group(m: Members, names: QueueNames, owners: Owners, world: World, placed: 
     if not draft.thing and things:
         askers += owners.chain(things[0])
     priority, may_preempt = _priority(m, askers, world)
+    _warn_of_gang_groups(draft, askers, world)
     waiting = draft.dialect is Dialect.VOLCANO and not m.pods
     asked = draft.min_resources
     return Group(
@@ -249,6 +252,14 @@ def _group(m: Members, names: QueueNames, owners: Owners, world: World, placed: 
         subgroups=placed.subgroups,
         hold=tuple(sorted({*draft.hold, *placed.hold, *names.stop(askers)})),
     )
+
+
+def _warn_of_gang_groups(draft: Draft, askers: list[Thing], world: World) -> None:
+    """Say that gangs which name each other are not started together."""
+    asker = next((t for t in askers if t.annotations.get(_GANG_GROUPS)), None)
+    if asker is not None and asker.annotations[_GANG_GROUPS].count(",") > 0:
+        said = "names several gangs, which are not started together here; make one gang of them"
+        world.ledger.warn_once(draft.title, below("metadata.annotations", _GANG_GROUPS), said)
 
 
 def _settle_roles(draft: Draft, things: list[Thing]) -> None:

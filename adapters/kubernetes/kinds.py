@@ -77,6 +77,7 @@ READERS: dict[tuple[str, str], Read] = {
     ("storage.k8s.io", "VolumeAttachment"): _rare(storage.Attachment),
     ("resource.k8s.io", "ResourceSlice"): _rare(devices.Slice),
     ("resource.k8s.io", "DeviceClass"): _rare(devices.DeviceClass),
+    ("resource.k8s.io", "DeviceTaintRule"): _rare(devices.TaintRule),
     ("resource.k8s.io", "ResourceClaim"): _rare(devices.Claim),
     ("resource.k8s.io", "ResourceClaimTemplate"): _rare(devices.Template),
     ("policy", "PodDisruptionBudget"): _rare(rare.Budget),

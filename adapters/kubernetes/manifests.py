@@ -21,6 +21,7 @@ from .body_gangs import (
 )
 from .body_pod import PodSpecBody
 from .body_rare import ScaleSpec
+from .exclusive import Alone, with_terms
 from .faults import Faults, Ledger
 from .gangs import at_once
 from .meta import Thing
@@ -47,6 +48,7 @@ _OWNING_LABELS = (
 _ADMITTED_BY_KUEUE = "kueue.x-k8s.io/queue-name"
 _SUSPEND = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
 
+_EXCLUSIVE_JOB = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 _CLUSTER_AT = {"RayJob": ("spec", "rayClusterSpec"), "RayService": ("spec", "rayClusterConfig")}
 """Where the kinds that make a RayCluster describe it."""
 
@@ -62,6 +64,7 @@ class Part(NamedTuple):
     pods: Sequence[Numbered]
     notes: dict[str, str]
     """Annotations that the controller adds."""
+    alone: Alone | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,7 @@ def _pods(
     faults.extend(found, under=part.path)
     if template is None:
         return
-    spec = template.spec or PodSpecBody()
+    spec = with_terms(template.spec or PodSpecBody(), part.alone)
     scheduler = spec.scheduler_name or DEFAULT_SCHEDULER
     if scheduler not in options.scheduler_names:
         elsewhere[scheduler] += len(part.pods)
@@ -152,6 +155,8 @@ def _pods(
     labels = text_map(meta.labels if meta is not None else None)
     notes = text_map(meta.annotations if meta is not None else None)
     created_s = taken_at_s if workload.created_s is None else workload.created_s
+    if part.alone is not None:
+        labels = {**labels, part.alone.label: part.alone.value}
     sample = pod_from(workload, part.path, spec, labels, {**notes, **part.notes}, created_s)
     for name, more in part.pods:
         yield replace(sample, name=name, labels={**labels, **more})
@@ -163,9 +168,9 @@ def _parts(thing: Thing, data: Any) -> list[Part]:
         case ScaleSpec() as scale:
             return [_of_scale(thing, scale, data)]
         case JobSetSpec() as jobs:
-            return _of_jobset(thing.name, jobs, data)
+            return _of_jobset(thing, jobs, data)
         case LeaderWorkerSetSpec() as replicas:
-            return _of_leader_workers(thing.name, replicas, data)
+            return _of_leader_workers(thing, replicas, data)
         case TrainingSpec() as training:
             return _of_training(thing, training, data)
         case spec if (cluster := ray_cluster_of(spec)) is not None:
@@ -194,10 +199,16 @@ def _of_job(name: str, job: ScaleSpec) -> Iterator[Numbered]:
         yield f"{name}-{i}", labels
 
 
-def _of_jobset(name: str, spec: JobSetSpec, data: Any) -> list[Part]:
+def _of_jobset(thing: Thing, spec: JobSetSpec, data: Any) -> list[Part]:
     out: list[Part] = []
+    name = thing.name
     for k, one in enumerate(spec.replicated_jobs or ()):
         scale = (one.template.spec if one.template is not None else None) or ScaleSpec()
+        inner = _at(data, "spec", "replicatedJobs", k, "template")
+        template = _at(inner, "spec", "template")
+        path = f"spec.replicatedJobs[{k}].template.spec.template"
+        own_word = _at(inner, "metadata", "annotations", _EXCLUSIVE_JOB)
+        key = own_word or thing.annotations.get(_EXCLUSIVE_JOB)
         pods: list[Numbered] = []
         for job in range(1 if one.replicas is None else one.replicas):
             own = {
@@ -205,14 +216,19 @@ def _of_jobset(name: str, spec: JobSetSpec, data: Any) -> list[Part]:
                 f"{_JOBSET}replicatedjob-name": one.name,
                 f"{_JOBSET}job-index": str(job),
             }
-            of_job = _of_job(f"{name}-{one.name}-{job}", scale)
-            pods += [(pod, {**labels, **own}) for pod, labels in of_job]
-        template = _at(data, "spec", "replicatedJobs", k, "template", "spec", "template")
-        out.append(Part(template, f"spec.replicatedJobs[{k}].template.spec.template", pods, {}))
+            title = f"{name}-{one.name}-{job}"
+            mine = [(pod, {**labels, **own}) for pod, labels in _of_job(title, scale)]
+            if isinstance(key, str):
+                alone = Alone(key, f"{_JOBSET}job-key", title)
+                out.append(Part(template, path, mine, {}, alone))
+            else:
+                pods += mine
+        out.append(Part(template, path, pods, {}))
     return out
 
 
-def _of_leader_workers(name: str, spec: LeaderWorkerSetSpec, data: Any) -> list[Part]:
+def _of_leader_workers(thing: Thing, spec: LeaderWorkerSetSpec, data: Any) -> list[Part]:
+    name, key = thing.name, thing.annotations.get(f"{_LWS}exclusive-topology")
     one = spec.leader_worker_template
     size = (one.size if one is not None else None) or 1
     replicas = 1 if spec.replicas is None else spec.replicas
@@ -225,17 +241,21 @@ def _of_leader_workers(name: str, spec: LeaderWorkerSetSpec, data: Any) -> list[
         }
         return f"{name}-{replica}" + (f"-{worker}" if worker else ""), labels
 
-    leaders = [numbered(r, 0) for r in range(replicas)]
-    workers = [numbered(r, w) for r in range(replicas) for w in range(1, size)]
     notes = {f"{_LWS}size": str(size)}
     both = "spec.leaderWorkerTemplate"
     of_worker = _at(data, "spec", "leaderWorkerTemplate", "workerTemplate")
     of_leader = _at(data, "spec", "leaderWorkerTemplate", "leaderTemplate")
     first = "workerTemplate" if of_leader is None else "leaderTemplate"
-    return [
-        Part(of_worker if of_leader is None else of_leader, f"{both}.{first}", leaders, notes),
-        Part(of_worker, f"{both}.workerTemplate", workers, notes),
-    ]
+    together = [[r] for r in range(replicas)] if key else [list(range(replicas))]
+    out: list[Part] = []
+    for rs in together:
+        alone = Alone(key, f"{_LWS}group-key", f"{name}-{rs[0]}") if key else None
+        leaders = [numbered(r, 0) for r in rs]
+        workers = [numbered(r, w) for r in rs for w in range(1, size)]
+        lead = of_worker if of_leader is None else of_leader
+        out.append(Part(lead, f"{both}.{first}", leaders, notes, alone))
+        out.append(Part(of_worker, f"{both}.workerTemplate", workers, notes, alone))
+    return out
 
 
 def _of_training(thing: Thing, spec: TrainingSpec, data: Any) -> list[Part]:

@@ -17,7 +17,7 @@ CLUSTER_WIDE = frozenset(
         "Node", "Namespace", "PriorityClass", "Queue", "ClusterQueue", "Cohort",
         "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment",
         "NodeResourceTopology", "Numatopology", "HyperNode", "Topology",
-        "ResourceSlice", "DeviceClass",
+        "ResourceSlice", "DeviceClass", "DeviceTaintRule",
     )
 )  # fmt: skip
 _UNUSABLE = re.compile(r"[/\s\x00-\x1f\x7f\"'%]")

@@ -40,7 +40,7 @@ def node_of(thing: Thing, ledger: Ledger) -> Node | None:
         allocatable=Amounts(offered),
         labels=thing.labels,
         taints=taints,
-        unschedulable=bool(spec.unschedulable),
+        unschedulable=bool(spec.unschedulable) or thing.deleted_s is not None,
         ready=_is_ready(status),
         created_s=thing.created_s or 0,
         drivers=_attachable(offered),

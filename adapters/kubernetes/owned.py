@@ -9,7 +9,7 @@ from .drafts import Draft
 from .faults import Ledger
 from .gangs import Holder, at_once, gang_of, holder_of
 from .meta import Thing
-from .owners import MIN_MEMBER, Owners
+from .owners import MIN_MEMBER, Owners, written_minimum
 from .pods import Candidate
 
 _GENERATIONS = ("Deployment", "CronJob", "RayService")
@@ -86,12 +86,12 @@ def holder_in(thing: Thing, owners: Owners) -> Holder | None:
     natural = holder_of(thing, owners)
     if natural is not None:
         return natural
-    if thing.annotations.get(MIN_MEMBER):
+    if written_minimum(thing):
         return Holder(thing.owner.kind, thing.owner.name)
     below_it: Holder | None = None
     for above in owners.chain(thing):
         found = Holder(above.kind, above.name)
-        if above.annotations.get(MIN_MEMBER):
+        if written_minimum(above):
             return below_it if above.kind in _GENERATIONS and below_it is not None else found
         below_it = found
     return None
@@ -99,8 +99,7 @@ def holder_in(thing: Thing, owners: Owners) -> Holder | None:
 
 def _written(pod: Thing, holder: Thing | None, owners: Owners) -> str:
     """Return the minimum that the pod or an owner is annotated with; "" for none."""
-    above = owners.note(pod, MIN_MEMBER)
-    return above or (holder.annotations.get(MIN_MEMBER) if holder is not None else None) or ""
+    return owners.minimum(pod) or (written_minimum(holder) if holder is not None else "")
 
 
 def _lower(draft: Draft, asked: int | None, thing: Thing | None, ledger: Ledger) -> None:

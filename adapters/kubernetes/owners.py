@@ -6,6 +6,8 @@ from .body_rare import Workload
 from .meta import Owner, Thing
 
 MIN_MEMBER = "scheduling.volcano.sh/group-min-member"
+KAI_MIN_MEMBER = "kai.scheduler/batch-min-member"
+_MINIMA = (MIN_MEMBER, KAI_MIN_MEMBER)
 OWNER_KINDS = (
     ("", "ReplicationController"),
     ("apps", "ReplicaSet"),
@@ -27,6 +29,11 @@ OWNER_KINDS = (
 )
 """Kinds that are read and own pods, or what owns pods, by API group."""
 _ONE_POD_KINDS = ("ReplicaSet", "ReplicationController", "Deployment", "StatefulSet", "Job")
+
+
+def written_minimum(thing: Thing) -> str:
+    """Return the minimum that the object is annotated with, Volcano's word first; "" for none."""
+    return next((n for key in _MINIMA if (n := thing.annotations.get(key))), "")
 
 
 class Owners:
@@ -62,12 +69,9 @@ class Owners:
             above = self.of(thing.namespace, above.owner)
         return out
 
-    def note(self, thing: Thing, key: str) -> str | None:
-        """Return the annotation of the object, else of the nearest controller that has it."""
-        for one in (thing, *self.chain(thing)):
-            if one.annotations.get(key):
-                return one.annotations[key]
-        return None
+    def minimum(self, thing: Thing) -> str:
+        """Return the minimum written on the object, else on the nearest controller; "" for none."""
+        return next((n for t in (thing, *self.chain(thing)) if (n := written_minimum(t))), "")
 
     def scale(self, thing: Thing) -> tuple[str, int | None] | None:
         """Return which controller sets the number of pods, and the number if it is known.

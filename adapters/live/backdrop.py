@@ -73,6 +73,7 @@ _TOPOLOGIES: tuple[Kind, ...] = (
 _DEVICES: tuple[Kind, ...] = (
     ("resource.k8s.io", "ResourceSlice"),
     ("resource.k8s.io", "DeviceClass"),
+    ("resource.k8s.io", "DeviceTaintRule"),
     ("resource.k8s.io", "ResourceClaim"),
     ("resource.k8s.io", "ResourceClaimTemplate"),
 )

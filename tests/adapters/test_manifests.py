@@ -10,6 +10,9 @@ from kubernetes_objects import Data, container, group_in, node, obj, pod, pod_in
 
 INDEXED: dict[str, Any] = {"parallelism": 3, "completions": 3, "completionMode": "Indexed"}
 
+EXCLUSIVE_SET = {"alpha.jobset.sigs.k8s.io/exclusive-topology": "rack"}
+EXCLUSIVE_REPLICAS = {"leaderworkerset.sigs.k8s.io/exclusive-topology": "rack"}
+
 
 def template(scheduler: str = "apportion", cpu: Any = 1, **labels: str) -> Data:
     spec = {"schedulerName": scheduler, "containers": [container({"cpu": cpu})]}
@@ -135,6 +138,39 @@ def test_pods_bear_what_the_controller_writes() -> None:
     assert worker.labels["leaderworkerset.sigs.k8s.io/worker-index"] == "1"
     assert worker.labels["app"] == "x"
     assert (worker.owner, worker.scheduler) == ("LeaderWorkerSet/lws", "apportion")
+
+
+@pytest.mark.parametrize(
+    ("workload", "label", "values"),
+    [
+        pytest.param(
+            {**jobset(part("a", 2, parallelism=2, completions=2)), "annotations": EXCLUSIVE_SET},
+            "jobset.sigs.k8s.io/job-key", {"js-a-0", "js-a-1"}, id="JobSet",
+        ),
+        pytest.param(
+            {**leader_workers(2, 3), "annotations": EXCLUSIVE_REPLICAS},
+            "leaderworkerset.sigs.k8s.io/group-key", {"lws-0", "lws-1"}, id="LeaderWorkerSet",
+        ),
+    ],
+)  # fmt: skip
+def test_parts_that_ask_for_a_domain_alone_get_the_terms_of_their_controller(
+    workload: Data, label: str, values: set[str]
+) -> None:
+    workload["metadata"]["annotations"] = workload.pop("annotations")
+    world = snapshot(workload)
+
+    assert {p.labels[label] for p in world.pods} == values
+    for p in world.pods:
+        (near,), (apart,) = p.spec.affinity, p.spec.anti_affinity
+        mine, others = p.labels, {label: "another"}
+        assert (near.topology_key, apart.topology_key) == ("rack", "rack")
+        assert near.selector is not None
+        assert apart.selector is not None
+        assert near.selector.matches(mine)
+        assert not near.selector.matches(others)
+        assert apart.selector.matches(others)
+        assert not apart.selector.matches(mine)
+        assert not apart.selector.matches({})
 
 
 def test_roles_are_known_of_training_jobs() -> None:
