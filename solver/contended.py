@@ -18,12 +18,15 @@ from ..policies.levels import Level
 from ..policies.members import Members
 from ..policies.outcome import Outcome
 from ..policies.standing import standing_of
+from .leveling import first_of
 from .neighbourhood import Neighbourhood
 
 GROUPS = 200
 """So many held groups are looked at together, first things first."""
 KINDS = 12
 """Of so many kinds of their pods nodes are looked for."""
+AS_MANY = 3
+"""Variables of a board by pairs of specs and nodes: claimants, rights and devices have theirs."""
 
 
 class Contended:
@@ -31,6 +34,7 @@ class Contended:
 
     def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
+        self._table = standing_of(outcome.scene)
         self._held = held_of(outcome)[:GROUPS]
         self._idle: Matrix = np.maximum(outcome.room, 0)
         self._movable = np.zeros_like(self._idle)
@@ -51,12 +55,38 @@ class Contended:
     def around(self, size: int) -> Neighbourhood:
         """Return the neighbourhood of so many nodes.
 
-        What starts at later levels than the first of what is held is free to give way to it.
+        What starts there alone, at later levels than the first of what is held, is free to give way
+        to it. What asks for more than there is then is left out.
         """
-        held = [m.key for m in self._held]
-        first = min(map(self._first_level, held))
-        later = {g for g in self._outcome.started if self._last_level(g) > first}
-        return Neighbourhood(frozenset(held) | later, frozenset(self._nodes[:size]))
+        nodes = frozenset(self._nodes[:size])
+        elsewhere = {p.group for p, i in self._outcome.new_pods if i not in nodes}
+        first = min((self._first_level(m.key) for m in self._held), default=None)
+        later = {
+            g
+            for g in self._outcome.started
+            if g not in elsewhere and first is not None and self._last_level(g) > first
+        }
+        at = sorted(nodes)
+        room: Matrix = self._idle[at].sum(axis=0)
+        for p, i in self._outcome.new_pods:
+            if i in nodes and p.group in later:
+                room = room + self._outcome.scene.row(p)
+        held = {m.key for m in self._held if (self._asks(m) <= room).all()}
+        return Neighbourhood(frozenset(held | later) if held else frozenset(), nodes)
+
+    def variables(self, size: int) -> int:
+        """Return about how many variables its board has."""
+        specs = {id(p.spec) for m in self._held for p in m.pending}
+        own = {(id(p.spec), i) for p, i in self._outcome.new_pods}
+        specs |= {k for k, _ in own}
+        return AS_MANY * (len(own) + len(specs) * min(size, len(self._nodes)))
+
+    def _asks(self, m: Members) -> Matrix:
+        """Return what the least that could start more of the group asks for."""
+        places = self._outcome.places
+        first = [p for p in first_of(self._table, m) if p.key not in places]
+        more = first or [p for p in self._table.usable[m.key] if p.key not in places][:1]
+        return self._outcome.scene.rows(more)
 
     def _of(self, group: GroupKey) -> list[Level]:
         levels = self._outcome.levels

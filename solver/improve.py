@@ -19,15 +19,15 @@ from .process import SolverProcess
 from .rows import vector_of
 from .search import Clock
 
-NODES = 256
-"""How many nodes the first neighbourhood has."""
+LEAST, MOST = 16, 256
+"""How many nodes the first neighbourhood has: as many as there is time for."""
 GROWTH = 3
 """So many times as many has the next one, where there surely is nothing better in it."""
-S_PER_VARIABLE = 100e-6
-"""Seconds until a variable is in the solver, its rows told and its answer judged, on a busy core
-of 2024; the first guess of what a neighbourhood takes."""
-SHARE = 0.5
-"""Part of the time left that building one may take, as far as is known."""
+S_PER_VARIABLE = 60e-6
+"""Seconds until a variable is in the solver, its rows told and its answer judged, on a core of
+2024; a guess, until a first neighbourhood has been built."""
+SHARE, FIRST_SHARE = 0.5, 0.2
+"""Part of the time left that building one may take, as far as is known; and the first one."""
 SOLVE = 0.6
 """Part of what is then left that one solve may take."""
 ROUNDS, EFFORT = 8, 2000
@@ -58,16 +58,17 @@ class _Improvement:
     ) -> None:
         self._scene, self._levels, self._goals = scene, levels, goals
         self._best, self._process, self._clock = first, process, clock
-        self._took_s = 0.0
-        """What the last neighbourhood took besides solving it, and how many nodes it had."""
-        self._nodes = 0
+        self._rate_s = S_PER_VARIABLE
+        """What a variable took in the last neighbourhood, besides solving it."""
 
     def run(self) -> Decision:
-        size = NODES
+        size: int | None = None
         for _ in range(ROUNDS) if self._clock.left() is None else iter(int, 1):
             around = Contended(outcome_of(self._scene, self._best, self._levels))
+            if size is None:
+                size = self._first_size(around)
             size = min(size, around.size)
-            if not around.groups or not size or not self._has_time(size):
+            if not around.groups or not size or not self._has_time(around, size):
                 break
             is_better, is_closed = self._round(around, size)
             if is_better is None:
@@ -82,19 +83,26 @@ class _Improvement:
                 size *= GROWTH
         return self._best
 
-    def _has_time(self, size: int) -> bool:
+    def _first_size(self, around: Contended) -> int:
+        left, size = self._clock.left(), MOST
+        while left is not None and size > LEAST:
+            if around.variables(size) * S_PER_VARIABLE <= FIRST_SHARE * left:
+                break
+            size //= 2
+        return size
+
+    def _has_time(self, around: Contended, size: int) -> bool:
         left = self._clock.left()
-        if left is None:
-            return True
-        if not self._nodes:
-            return left > 0 and S_PER_VARIABLE * len(self._best.places) * 4 <= SHARE * left
-        return self._took_s * max(1.0, size / self._nodes) <= SHARE * left
+        return left is None or around.variables(size) * self._rate_s <= SHARE * left
 
     def _round(self, around: Contended, size: int) -> tuple[bool | None, bool]:
         """Solve one neighbourhood: whether it is better (None: no answer), and closed."""
         clock, began_s = self._clock, self._clock.spent()
         outcome = outcome_of(self._scene, self._best, self._levels)
-        part = Part(outcome, around.around(size))
+        neighbourhood = around.around(size)
+        if not neighbourhood.groups:
+            return False, True
+        part = Part(outcome, neighbourhood)
         built_s = clock.spent() - began_s
         left = clock.left()
         # What comes out is decoded and judged, which takes about as long as half of building.
@@ -104,8 +112,7 @@ class _Improvement:
         answer = part.more_work(self._goals, self._process, limit, EFFORT)
         solved_s = clock.spent() - began_s - built_s
         is_better = answer.decision is not None and self._accept(answer.decision)
-        self._took_s = clock.spent() - began_s - solved_s
-        self._nodes = size
+        self._rate_s = (clock.spent() - began_s - solved_s) / around.variables(size)
         return is_better, answer.is_closed
 
     def _accept(self, decision: Decision) -> bool:

@@ -41,7 +41,7 @@ def faults(
     def better() -> Decision:
         return improve.improved(scene, levels, goals, first, solver, Clock(None))
 
-    with patch.object(improve, "NODES", 2):
+    with patch.object(improve, "MOST", 2):
         made, again = better(), better()
     before, after = (outcome_of(scene, d, levels) for d in (first, made))
     gain = vector_of(after, goals), vector_of(before, goals)
