@@ -67,12 +67,14 @@ def explain(
         if output is Form.TABLE:
             from .explain_page import show
 
-            show(found)
+            show(found, tried=changes)
         elif output is Form.HTML:
             from ..report.answers import why_page
 
             assert made is not None
-            page = why_page(found, made, world.case.snapshot, world.config, world.source.said)
+            page = why_page(
+                found, made, world.case.snapshot, world.config, world.source.said, tried=changes
+            )
             write_page(page, sys.stdout)
         else:
             write(to_document(found), output, sys.stdout)

@@ -13,7 +13,7 @@ from ..ask.explain import Explanation
 from ..ask.rivals import Order
 from .page import MOST_ROWS, grid, more, title
 from .terminal import print_all
-from .verdict import has_room, verdict_of
+from .verdict import has_room, no_change_says, verdict_of
 from .words import count, plain
 
 _KINDS = {
@@ -24,12 +24,12 @@ _KINDS = {
 }  # fmt: skip
 
 
-def show(found: Explanation) -> None:
-    """Print the page."""
-    print_all(_parts(found))
+def show(found: Explanation, *, tried: bool = True) -> None:
+    """Print the page; ``tried``: whether changes were."""
+    print_all(_parts(found, tried))
 
 
-def _parts(found: Explanation) -> Iterable[Table | Text]:
+def _parts(found: Explanation, tried: bool) -> Iterable[Table | Text]:
     name = Text.assemble((plain(found.group), "bold"), f"  queue {plain(found.queue)}")
     yield name
     yield Text(verdict_of(found))
@@ -39,6 +39,9 @@ def _parts(found: Explanation) -> Iterable[Table | Text]:
     if not found.conflict:
         yield from _reasons(found)
     yield from _changes(found.changes)
+    if said := no_change_says(found, tried=tried):
+        yield title("Would start it")
+        yield Text(f"  {said}")
     if found.left_out:
         kinds = ", ".join(_KINDS[k] for k in found.left_out)
         yield Text(f"Not looked for, or not to the end: {kinds}; out of time.", style="dim")

@@ -18,6 +18,16 @@ def verdict_of(found: Explanation) -> str:
     return f"waits: {_ROOM if has_room(found) else _HELD[found.held_by]}"
 
 
+def no_change_says(found: Explanation, *, tried: bool) -> str:
+    """Return a sentence where changes were tried and none starts the group, else nothing."""
+    if not tried or found.changes or not found.held_by or not found.state.waiting:
+        return ""
+    if has_room(found):
+        return ""
+    rest = "" if found.left_out else "; several at once were not tried"
+    return f"No single change that was tried would start it{rest}."
+
+
 def has_room(found: Explanation) -> bool:
     """Say whether nothing stands before the group, though the plan lets it wait."""
     return found.order is not None and found.order.room

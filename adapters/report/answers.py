@@ -9,13 +9,19 @@ from .why import why_section
 
 
 def why_page(
-    found: Explanation, made: Plan, snapshot: Snapshot, config: Config, subject: str
+    found: Explanation,
+    made: Plan,
+    snapshot: Snapshot,
+    config: Config,
+    subject: str,
+    *,
+    tried: bool = True,
 ) -> str:
-    """Return why a group waits, above the plan in which it does."""
+    """Return why a group waits, above the plan in which it does; ``tried``: changes were."""
     waits = f"Why {found.group} waits"
     heading = waits if found.held_by else f"{found.group} does not wait"
     report = Report(made, snapshot, config, subject, heading=heading)
-    return written(report, first=[why_section(found)])
+    return written(report, first=[why_section(found, tried=tried)])
 
 
 def whatif_page(answer: WhatIf, config: Config, subject: str) -> str:

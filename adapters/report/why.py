@@ -7,7 +7,7 @@ from ..ask.changes import Change
 from ..ask.conflict_words import Member
 from ..ask.explain import Explanation
 from ..ask.rivals import Order
-from ..cli.verdict import verdict_of
+from ..cli.verdict import no_change_says, verdict_of
 from ..cli.words import count, plain
 from .elements import Html, Part, joined, name, tag
 from .tables import section, table
@@ -18,14 +18,16 @@ def sentences(found: Explanation) -> list[str]:
     return [f"{c.says} ({_when(c)})" for c in found.changes]
 
 
-def why_section(found: Explanation) -> Html:
-    """Return an explanation as a section of a page."""
+def why_section(found: Explanation, *, tried: bool = True) -> Html:
+    """Return an explanation as a section of a page; ``tried``: whether changes were."""
     parts = list(_tables(found))
     told = [r for r in found.reasons if not (parts and r.rule == "order")]
     if not found.conflict and told:
         parts.append(
             tag("ul", *(tag("li", tag("b", f"{r.rule}: "), name(r.message)) for r in told))
         )
+    if said := no_change_says(found, tried=tried):
+        parts.append(tag("p", said))
     heading = f"Why {plain(found.group)} waits" if found.held_by else plain(found.group)
     return section("because", heading, verdict_of(found), *parts)
 

@@ -1,17 +1,22 @@
 """An explanation begins with a verdict that the rest of its page does not deny."""
 
 import pytest
+from msgspec.structs import replace
 
+from apportion.adapters.ask.changes import Change
 from apportion.adapters.ask.difference import GroupState
 from apportion.adapters.ask.explain import By, Explanation
 from apportion.adapters.ask.rivals import ROOM, Order
 from apportion.adapters.cli.explain_page import show
-from apportion.adapters.cli.verdict import verdict_of
+from apportion.adapters.cli.verdict import no_change_says, verdict_of
 from apportion.adapters.report.why import why_section
 from apportion.models import GroupKey, Reason
 
 KEPT = Reason("order", "group x/g", "room is kept for work that comes before it")
 FREE = Order("entitled", (), ROOM, True, True)
+
+
+NODES = Change("nodes", (), "add 2 nodes like n1", True, 0, True)
 
 
 def waiting(held_by: By, order: Order | None = None) -> Explanation:
@@ -59,3 +64,27 @@ def test_where_nobody_stands_before_it_no_page_says_that_others_come_first(
         assert "nobody: there is room for it" in " ".join(page.split())
         assert "better claim" not in page
         assert "comes before it" not in page
+
+
+@pytest.mark.parametrize(
+    ("found", "tried", "want"),
+    [
+        (waiting("rules"), True,
+         "No single change that was tried would start it; several at once were not tried."),
+        (replace(waiting("rules"), left_out=("nodes",)), True,
+         "No single change that was tried would start it."),
+        (waiting("rules"), False, ""),
+        (replace(waiting("rules"), changes=(NODES,)), True, ""),
+        (waiting("order", FREE), True, ""),
+        (Explanation(GroupKey("x/g"), "q", GroupState("runs")), True, ""),
+    ],
+)  # fmt: skip
+def test_that_no_change_starts_it_is_said_where_it_was_tried(
+    capsys: pytest.CaptureFixture[str], found: Explanation, tried: bool, want: str
+) -> None:
+    show(found, tried=tried)
+
+    assert no_change_says(found, tried=tried) == want
+    for page in (capsys.readouterr().out, why_section(found, tried=tried).markup):
+        assert ("No single change" in page) == bool(want)
+        assert want in page
