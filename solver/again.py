@@ -3,6 +3,9 @@
 In two steps, as the first tells cheaply, and mostly rightly, what becomes of one group.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from ..models import GroupKey
 from ..policies.evictable import given_up_pods
 from ..policies.exchange import exchange, wanted
@@ -26,10 +29,24 @@ def drafted(scene: Scene) -> Outcome:
         return outcome_of(scene, settle_greedy(scene, ranking, levels), levels)
 
 
-def finished(draft: Outcome) -> Outcome:
-    """Return the greedy engine's plan, as any plan by its settings that no clock cuts short."""
+@dataclass
+class _Until(Clock):
+    """A clock that is out when somebody says so."""
+
+    stop: Callable[[], bool] = lambda: False
+
+    def left(self) -> float | None:
+        return 0.0 if self.stop() else None
+
+
+def finished(draft: Outcome, stop: Callable[[], bool] = lambda: False) -> Outcome | None:
+    """Return the greedy engine's plan, as any plan by its settings that no clock cuts short.
+
+    None where ``stop`` says that time is over before the order list was gone through.
+    """
     with one_cycle():
-        return put_in_order(draft, Clock(None)).outcome
+        ordered = put_in_order(draft, _Until(None, stop=stop))
+    return ordered.outcome if ordered.proven or not stop() else None
 
 
 def is_promising(draft: Outcome, key: GroupKey, has: int) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from apportion.adapters.ask.capacity import Capacity, Fit, PerNode
-from apportion.adapters.ask.changes import Change
+from apportion.adapters.ask.change import Change
 from apportion.adapters.ask.conflict_words import Holder, Member
 from apportion.adapters.ask.difference import (
     Difference,

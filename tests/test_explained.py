@@ -95,9 +95,20 @@ def test_what_is_wrong_is_counted_and_told() -> None:
     ]
 
 
-def test_a_small_cluster_is_judged(solver: SolverProcess) -> None:
+@pytest.mark.slow
+def test_what_is_told_of_a_small_cluster_is_so(solver: SolverProcess) -> None:
     trial = tried(Of("3 nodes", SEED), solver)
 
     assert {g.held_by for g in trial.groups} == {"rules", "order"}
     assert any(c.enumerated for g in trial.groups for c in g.changes)
+    assert trial.faults == []
+
+
+@pytest.mark.slow
+def test_a_higher_priority_does_not_always_help(solver: SolverProcess) -> None:
+    trial = tried(Of("5 nodes", 971_035), solver)
+
+    (says,) = {c.says for g in trial.groups if g.group == "b/g3" for c in g.changes
+               if c.kind == "priority"}  # fmt: skip
+    assert says == "give group b/g3 priority 1"
     assert trial.faults == []

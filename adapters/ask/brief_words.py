@@ -17,7 +17,7 @@ from ...models.edits import (
 from ...models.quantity import show
 from ...policies.limits import limits_of
 from ...policies.scene import Scene
-from .changes import Change
+from .change import Change
 from .waits import Waits
 
 

@@ -17,7 +17,8 @@ from ...solver.conflict import conflict_of
 from ...solver.entry import plan
 from ...solver.heap import one_cycle
 from ...solver.process import SolverProcess
-from .changes import Change, changes_for, to_rows
+from .change import Change, to_rows
+from .changes import changes_for
 from .conflict_words import Member, members_of
 from .difference import GroupState, states_of
 from .rivals import Order, order_of

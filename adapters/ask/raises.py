@@ -1,14 +1,18 @@
 """Raises: amounts of queues that would have to be larger for a group to stay within them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import gcd
 
-from ...models import Pod
+from ...models import Pod, QueueName
 from ...models.edits import Edit, SetQueue
 from ...policies.limits import limits_of
 from ...policies.members import Members
 from ...policies.outcome import Outcome
 from ...policies.quota import non_preemptible_use
+from ...policies.scene import Scene
+from .fewest import last_of
+from .numbers import Judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +24,7 @@ class Raises:
     asked: Mapping[str, int]
     """What the group asks for, by resource."""
 
-    def times(self, n: int) -> list[Edit]:
+    def times(self, n: int) -> list[SetQueue]:
         """Return the amounts with room for n times what the group asks for."""
         return [
             SetQueue(e.queue, e.setting, e.resource, e.amount + (n - 1) * self.asked[e.resource])
@@ -49,7 +53,7 @@ def raises_of(outcome: Outcome, m: Members, wanted: Sequence[Pod]) -> Raises:
     return Raises(tuple(out), asked)
 
 
-def lowered(edits: Sequence[Edit]) -> list[list[Edit]]:
+def lowered(edits: Sequence[SetQueue]) -> list[list[Edit]]:
     """Return the edits with one amount a unit less, for each of the amounts."""
     out: list[list[Edit]] = []
     for k, e in enumerate(edits):
@@ -57,3 +61,42 @@ def lowered(edits: Sequence[Edit]) -> list[list[Edit]]:
             less = SetQueue(e.queue, e.setting, e.resource, e.amount - 1)
             out.append([*edits[:k], less, *edits[k + 1 :]])
     return out
+
+
+def lowest(scene: Scene, edits: Sequence[SetQueue], trial: Judge) -> list[SetQueue]:
+    """Return amounts that do, each lowered as far as plans bear it out, one after the other.
+
+    Sums of what pods ask for make the difference mostly, so they are tried before single units.
+    """
+    out = list(edits)
+    for k, e in enumerate(edits):
+        step = gcd(*(p.spec.requests.get(e.resource, 0) for p in scene.snapshot.pods)) or 1
+
+        def does(amount: int, k: int = k, e: SetQueue = e) -> bool:
+            changed = SetQueue(e.queue, e.setting, e.resource, amount)
+            return trial.starts([*out[:k], changed, *out[k + 1 :]])
+
+        least = _lowest(does, e.amount or 0, _now(scene, e), step)
+        out[k] = SetQueue(e.queue, e.setting, e.resource, least)
+    return out
+
+
+def _lowest(does: Callable[[int], bool], amount: int, now: int, step: int) -> int:
+    """Return the lowest amount that does, above the one that there is now."""
+    if amount - 1 <= now or not does(amount - 1):
+        return amount
+    for unit in (step, 1):
+        top, most = amount, -(-(amount - now) // unit)
+
+        def less(n: int, top: int = top, unit: int = unit) -> bool:
+            return does(top - n * unit)
+
+        n = last_of(less, 0, most)
+        amount, now = top - n * unit, max(now, top - (n + 1) * unit)
+    return amount
+
+
+def _now(scene: Scene, e: SetQueue) -> int:
+    queue = scene.tree.queues[QueueName(e.queue)]
+    named = queue.deserved if e.setting == "due" else queue.capability
+    return named.get(e.resource, 0)

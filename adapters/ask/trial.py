@@ -100,17 +100,20 @@ class Trial:
         return self.of(edits).starts
 
     def of(self, edits: Sequence[Edit]) -> Tried:
-        """Apply the edits to a copy and plan it; nothing starts where that is over.
+        """Apply the edits to a copy and plan it; nothing starts where there is no time to know.
 
-        What was begun is ended all the same.
+        A draft that is begun is ended, and so is a search; the order list is gone through no more.
         """
         case = to_json(list(edits))
         if case not in self._known:
-            if self.is_over and case not in self._drafts:
+            if self.stop() or (self.is_over and case not in self._drafts):
                 return NOTHING
             scene = self._edited(edits)
             known = case in self._drafts or could_run(scene, self.key)
-            self._known[case] = self._planned(case, scene) if known else NOTHING
+            found = self._planned(case, scene) if known else NOTHING
+            if found is None:
+                return NOTHING
+            self._known[case] = found
         return self._known[case]
 
     def refuted(self, edits: Sequence[Edit]) -> bool:
@@ -137,11 +140,14 @@ class Trial:
             _keep(self._scenes, case, Scene(changed, self.config, rules_for(self.config)))
         return self._scenes[case]
 
-    def _planned(self, case: bytes, scene: Scene) -> Tried:
+    def _planned(self, case: bytes, scene: Scene) -> Tried | None:
+        """Plan an edited copy; None where it was cut short."""
         draft = self._drafts.pop(case, None)
         self.plans += draft is None
         if self.config.engine == "greedy":
-            outcome = finished(draft if draft is not None else drafted(scene))
+            outcome = finished(draft if draft is not None else drafted(scene), self.stop)
+            if outcome is None:
+                return None
             if len(outcome.after(self.key)) <= self._has:
                 return NOTHING
             at_once = bound_now(outcome)

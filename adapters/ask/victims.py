@@ -7,6 +7,7 @@ import numpy as np
 
 from ...models import GroupKey, Pod
 from ...policies.columns import Flags
+from ...policies.fitting import Field
 from ...policies.ledger import Matrix
 from ...policies.members import Members
 from ...policies.outcome import Outcome
@@ -42,6 +43,7 @@ class Room:
             self._freed = self._freed.astype(object)
         np.add.at(self._freed, at.reshape(-1), rows)
         self._room = outcome.room
+        self._outcome, self._wanted = outcome, wanted
 
     def suffices(self) -> list[bool]:
         """Say of each group whether its going alone could make the room."""
@@ -68,6 +70,19 @@ class Room:
         if not self.suffice([m.key for m in groups]):
             return []
         return fewest(groups, lambda some: self.suffice([m.key for m in some]))
+
+    def fits_without(self, groups: Sequence[Members]) -> bool:
+        """Say whether nodes would have places, were these groups gone; a plan may say no yet."""
+        scene, outcome = self._outcome.scene, self._outcome
+        gone = outcome.evicted | {p.key for m in groups for p in m.running}
+        without = Outcome(scene, outcome.places, gone, bound=())
+        world = scene.world(gone)
+        world.present.extend(without.new_pods)
+        return Field(scene, without.room, world).place(self._wanted).places is not None
+
+    def bears(self, groups: Sequence[Members]) -> bool:
+        """Say the same, by counting first: that takes less by far, and its no is certain."""
+        return self.suffice([m.key for m in groups]) and self.fits_without(groups)
 
 
 def counts(room: Matrix, row: Matrix, mask: Flags) -> Matrix:

@@ -13,7 +13,7 @@ from ...models.edits import Edit, Wait
 from ...models.end import span
 
 if TYPE_CHECKING:
-    from .changes import Change
+    from .change import Change
 
 _BY = {
     EndBy.DEADLINE: "by its deadline",

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...models.quantity import show as amount_of
-from ..ask.changes import Change
+from ..ask.change import Change
 from ..ask.conflict_words import Member
 from ..ask.explain import Explanation
 from ..ask.rivals import Order

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ...models.quantity import show
-from ..ask.changes import Change
+from ..ask.change import Change
 from ..ask.conflict_words import Member
 from ..ask.explain import Explanation
 from ..ask.rivals import Order

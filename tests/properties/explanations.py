@@ -8,7 +8,7 @@ from itertools import combinations, islice, product
 from msgspec.structs import replace
 from ortools.sat.python import cp_model
 
-from apportion.adapters.ask.changes import Change
+from apportion.adapters.ask.change import Change
 from apportion.adapters.ask.explain import Explanation, explain
 from apportion.adapters.ask.rivals import Order
 from apportion.models import Config, GroupKey, Plan, Snapshot, snapshot_of

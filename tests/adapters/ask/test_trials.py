@@ -12,6 +12,7 @@ from apportion.models.edits import AddNodes, Edit, RemoveGroup, SetPriority, Set
 from apportion.policies.outcome import Outcome
 from apportion.policies.registry import rules_for
 from apportion.policies.scene import Scene
+from apportion.solver.again import drafted, finished
 from apportion.solver.entry import plan
 from apportion.solver.process import SolverProcess
 from oracle.build import Members, node, queue, snapshot
@@ -135,6 +136,27 @@ def test_kinds_for_which_there_is_no_time_are_named(solver: SolverProcess) -> No
     assert found.changes == ()
     assert {"nodes", "members", "victims"} <= set(found.left_out)
     assert explained(start, solver).left_out == ()
+
+
+def test_a_plan_that_is_cut_short_tells_nothing() -> None:
+    trial = trial_of(large(Members("g", "q", 4, waiting=4, minimum=4)))
+    two: list[Edit] = [AddNodes("n0", 2)]
+    assert trial.likely(two)
+
+    trial.stop = lambda: True
+    cut = trial.starts(two), trial.refuted(two)
+    trial.stop = lambda: False
+
+    assert cut == (False, False)
+    assert trial.starts(two)
+
+
+def test_the_order_list_is_gone_through_no_more_when_time_is_over() -> None:
+    start = large(Members("g", "q", 4, waiting=4, minimum=4), nodes=4)
+    scene = Scene(start, GREEDY, rules_for(GREEDY))
+
+    assert finished(drafted(scene), lambda: True) is None
+    assert finished(drafted(scene)) is not None
 
 
 def test_a_known_plan_is_explained_as_it_is(solver: SolverProcess) -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from apportion.adapters.ask import brief, changes
 from apportion.adapters.ask.brief_words import brief_words
-from apportion.adapters.ask.changes import Change
+from apportion.adapters.ask.change import Change
 from apportion.adapters.ask.difference import states_of
 from apportion.adapters.ask.explain import explain, to_document
 from apportion.adapters.cli.explain_page import show
