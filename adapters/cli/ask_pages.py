@@ -26,7 +26,7 @@ def _capacity(found: Capacity) -> Iterable[Table | Text]:
     for a in found.added:
         nodes = f"{count(a.nodes, 'node')} like {plain(a.like)}"
         gain = a.fit.copies - found.now.copies
-        each = f"{gain / a.nodes:.2f} more for each node" if gain else "no more"
+        each = f"{gain / a.nodes:.2f} more for each node" if gain else "as many as now"
         table.add_row("", nodes, Text(f"{_fit(a.fit)}, {each}"))
     yield table
 
@@ -67,13 +67,13 @@ def _draining(found: Draining) -> Iterable[Table | Text]:
 def _becomes(e: Emptied) -> str:
     if not e.pods:
         return "none of our pods runs there"
-    parts = [f"{count(e.pods, 'pod')} to stop"]
+    parts = []
     if e.moves:
         parts.append(f"{e.moves} start elsewhere at once")
     if e.promised:
-        parts.append(f"{e.promised} once others have left")
+        parts.append(f"{e.promised} start once others have left")
     if e.waits:
         names = ", ".join(plain(p) for p in e.waits[:4])
         rest = f" and {len(e.waits) - 4} more" if len(e.waits) > 4 else ""
-        parts.append(f"would run no more: {names}{rest}")
-    return "; ".join(parts)
+        parts.append(f"these would run no more, here or elsewhere: {names}{rest}")
+    return f"{count(e.pods, 'pod')} to stop: {'; '.join(parts)}"

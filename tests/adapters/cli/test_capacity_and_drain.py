@@ -6,6 +6,11 @@ from typing import Any
 
 import pytest
 
+from apportion.adapters.ask.capacity import Capacity, Fit, PerNode
+from apportion.adapters.ask.drain import Draining, Emptied
+from apportion.adapters.cli.ask_pages import show_capacity, show_draining
+from apportion.models import GroupKey, NodeName, PodKey
+
 WORLD = """
 apiVersion: apportion.dev/v1alpha1
 kind: Scenario
@@ -40,10 +45,32 @@ def test_nodes_are_told_in_order_with_what_keeps_the_others(cli: Any, world: str
     page = cli("drain", "n1", "n0", "-f", world)
     data = json.loads(cli("drain", "n1", "n0", "-f", world, "-o", "json").out)
 
-    assert "1.  n0  1 pod to stop; 1 start elsewhere at once" in page.out
+    assert "1.  n0  1 pod to stop: 1 start elsewhere at once" in page.out
     assert "n1  default/kept-0  may not be preempted" in page.out
     assert data["kind"] == "Draining"
     assert [e["node"] for e in data["emptied"]] == ["n0"]
+
+
+def test_what_becomes_of_the_pods_of_a_node_is_one_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    gone = (PodKey("x/a"), PodKey("x/b"))
+
+    show_draining(Draining((Emptied(NodeName("n"), 3, 1, 2, gone),), ()))
+
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.endswith(
+        "1. n 3 pods to stop: 1 start elsewhere at once; 2 start once others have left; these "
+        "would run no more, here or elsewhere: x/a, x/b"
+    )
+
+
+def test_nodes_that_bring_no_copies_are_said_to(capsys: pytest.CaptureFixture[str]) -> None:
+    none = Fit(0, 0, True)
+
+    show_capacity(Capacity(GroupKey("x/g"), none, (PerNode("n", 1, none),)))
+
+    assert "1 node like n  0 more copies, as many as now" in capsys.readouterr().out
 
 
 def test_what_is_not_there_is_one_sentence(cli: Any, world: str) -> None:
