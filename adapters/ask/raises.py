@@ -85,15 +85,13 @@ def _lowest(does: Callable[[int], bool], amount: int, now: int, step: int) -> in
     """Return the lowest amount that does, above the one that there is now."""
     if amount - 1 <= now or not does(amount - 1):
         return amount
-    for unit in (step, 1):
-        top, most = amount, -(-(amount - now) // unit)
+    return _lowered_by(does, *_lowered_by(does, amount, now, step), 1)[0]
 
-        def less(n: int, top: int = top, unit: int = unit) -> bool:
-            return does(top - n * unit)
 
-        n = last_of(less, 0, most)
-        amount, now = top - n * unit, max(now, top - (n + 1) * unit)
-    return amount
+def _lowered_by(does: Callable[[int], bool], amount: int, now: int, unit: int) -> tuple[int, int]:
+    """Return the lowest amount so many units less that does, and one that does not."""
+    n = last_of(lambda n: does(amount - n * unit), 0, -(-(amount - now) // unit))
+    return amount - n * unit, max(now, amount - (n + 1) * unit)
 
 
 def _now(scene: Scene, e: SetQueue) -> int:
