@@ -32,7 +32,7 @@ def show(found: Explanation, *, tried: bool = True) -> None:
 def _parts(found: Explanation, tried: bool) -> Iterable[Table | Text]:
     name = Text.assemble((plain(found.group), "bold"), f"  queue {plain(found.queue)}")
     yield name
-    yield Text(verdict_of(found))
+    yield Text(f"waits: {verdict_of(found)}" if found.held_by else verdict_of(found))
     yield from _conflict(found)
     if found.order is not None:
         yield from _order(found.order)

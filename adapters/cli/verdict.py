@@ -15,7 +15,7 @@ def verdict_of(found: Explanation) -> str:
     """Return why the group waits, or what becomes of it where it does not."""
     if not found.held_by:
         return _STATES.get(found.state.state, "has nothing that waits")
-    return f"waits: {_ROOM if has_room(found) else _HELD[found.held_by]}"
+    return _ROOM if has_room(found) else _HELD[found.held_by]
 
 
 def no_change_says(found: Explanation, *, tried: bool) -> str:

@@ -159,10 +159,10 @@ class ClusterMap:
                     nodes_of[group].append(node.name)
         groups = self.snapshot.groups_by_key
         lines: list[list[Part]] = [
-            [self.jobs.named(g), name(groups[g].queue), few(nodes)] for g, nodes in nodes_of.items()
+            [self.jobs.named(g), few(nodes), name(groups[g].queue)] for g, nodes in nodes_of.items()
         ]
-        caption = "Groups that hold most, and where their pods are, run, start or leave"
-        return table(caption, ("group", "queue", "nodes"), lines)
+        caption = "Groups that hold most, and the nodes of their pods"
+        return table(caption, ("group", "nodes", "queue"), lines)
 
     def _table(self, nodes: Sequence[Node]) -> Html:
         lines = []

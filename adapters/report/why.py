@@ -20,25 +20,27 @@ def sentences(found: Explanation) -> list[str]:
 
 def why_section(found: Explanation, *, tried: bool = True) -> Html:
     """Return an explanation as a section of a page; ``tried``: whether changes were."""
-    parts = list(_tables(found))
+    parts = list(_causes(found))
     told = [r for r in found.reasons if not (parts and r.rule == "order")]
     if not found.conflict and told:
+        rivals = found.order is not None and found.order.rivals
+        parts.append(tag("p", "With them there:" if rivals else "The plan says:", class_="dim"))
         parts.append(
             tag("ul", *(tag("li", tag("b", f"{r.rule}: "), name(r.message)) for r in told))
         )
+    if found.changes:
+        parts.append(_changes(found.changes))
     if said := no_change_says(found, tried=tried):
         parts.append(tag("p", said))
     heading = f"Why {plain(found.group)} waits" if found.held_by else plain(found.group)
     return section("because", heading, verdict_of(found), *parts)
 
 
-def _tables(found: Explanation) -> Iterator[Html]:
+def _causes(found: Explanation) -> Iterator[Html]:
     if found.conflict:
         yield _conflict(found.conflict, found.minimal)
     if found.order is not None:
         yield _order(found.order)
-    if found.changes:
-        yield _changes(found.changes)
 
 
 def _conflict(members: Sequence[Member], minimal: bool) -> Html:

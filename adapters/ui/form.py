@@ -25,9 +25,9 @@ def search_box() -> Html:
 
 
 def question_form(
-    changes: Sequence[str], snapshot: Snapshot, held: Sequence[str], problem: str
+    changes: Sequence[str], snapshot: Snapshot, held: Sequence[str], problem: str, why: str = ""
 ) -> Html:
-    """Return the form; whoever unticks a change asks without it."""
+    """Return the form; whoever unticks a change asks without it; ``why``: the group explained."""
     asked = [
         tag(
             "label",
@@ -61,21 +61,22 @@ def question_form(
     link = tag("p", tag("a", "Back to the cluster as it is", href="?")) if changes else ""
     note = "The plan below is of the changed cluster." if changes and not problem else ""
     whatif = tag("h3", "What if")
-    return section("ask", "Ask", note, whatif, joined([form, link]), _why_form(changes, held))
+    return section("ask", "Ask", note, whatif, joined([form, link]), _why_form(changes, held, why))
 
 
-def _why_form(changes: Sequence[str], held: Sequence[str]) -> Html:
+def _why_form(changes: Sequence[str], held: Sequence[str], why: str) -> Html:
     """Return the form that asks why a group waits, in the cluster that is shown."""
     if not held:
         return joined(())
+    offered = [*held[:MOST_NAMES], *(g for g in held[MOST_NAMES:] if g == why)]
     form = tag(
         "form",
         *(tag("input", type="hidden", name="edit", value=c) for c in changes),
         tag(
             "div",
             tag("label", "Group", for_="why"),
-            tag("select", *(tag("option", g, value=g) for g in held[:MOST_NAMES]), id="why",
-                name="why"),
+            tag("select", *(tag("option", g, value=g, selected=g == why) for g in offered),
+                id="why", name="why"),
         ),
         tag("button", "Explain", type="submit"),
         method="get", action="",

@@ -79,8 +79,8 @@ class Pages:
             if why:
                 more.insert(0, why_section(self._explained(report, why)))
         except InputError as e:
-            return 400, self._written(report, changes, str(e), more)
-        return 200, self._written(report, changes, "", more)
+            return 400, self._written(report, changes, str(e), more, why)
+        return 200, self._written(report, changes, "", more, why)
 
     def _explained(self, report: Report, why: str) -> Explanation:
         until = time.monotonic() + EXPLAIN_S
@@ -90,10 +90,15 @@ class Pages:
         )  # fmt: skip
 
     def _written(
-        self, report: Report, changes: Sequence[str], problem: str, more: Sequence[Html]
+        self,
+        report: Report,
+        changes: Sequence[str],
+        problem: str,
+        more: Sequence[Html],
+        why: str,
     ) -> str:
         held = [h.group for h in report.plan.held]
-        form = question_form(changes, self.snapshot, held, problem)
+        form = question_form(changes, self.snapshot, held, problem, why)
         return written(report, Controls(search_box(), (form, *more), self._script))
 
 

@@ -192,6 +192,13 @@ def test_a_group_that_waits_is_explained_with_what_would_start_it(pages: Pages) 
     assert changes.rows()
 
 
+def test_the_group_that_was_asked_about_stays_chosen(pages: Pages) -> None:
+    _, text, _ = asked(pages, f"/{TOKEN}/?why=lab/notes")
+
+    chosen = [o for o in parsed(text).all("option") if "selected" in o.attributes]
+    assert [o.attributes["value"] for o in chosen] == ["lab/notes"]
+
+
 @pytest.mark.slow
 def test_it_is_explained_in_the_cluster_that_is_shown(pages: Pages) -> None:
     there, _ = pages.page(["--copy lab/notes"], "lab/notes-copy-1")
