@@ -118,9 +118,10 @@ class _Greedy:
         )
 
     def _size(self, item: Item) -> tuple[int, ...]:
-        if id(item) not in self._sizes:  # the table holds on to its items
-            self._sizes[id(item)] = tuple(self.draft.ask(item.pods).tolist())
-        return self._sizes[id(item)]
+        of = id(item if len(item.pods) > 1 else item.pods[0].spec)  # both outlive this
+        if of not in self._sizes:
+            self._sizes[of] = tuple(self.draft.ask(item.pods).tolist())
+        return self._sizes[of]
 
     # Repair
 
@@ -177,13 +178,12 @@ class _Greedy:
                 continue
             slice_ = key[0]
             assert isinstance(slice_, int)
+            self._unsure.add(queue)
             if self._start_run(line, item):
-                self._unsure.add(queue)
                 continue
             line.waiting.popleft()
             self.result.tier.setdefault((item.group.key, item.kind), (1, slice_))
             self._try(line, item)
-            self._unsure.add(queue)
             if self._left != self.draft.departures:
                 self._left = self.draft.departures
                 self._unsure.update(self.lines)

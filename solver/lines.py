@@ -9,7 +9,6 @@ import numpy as np
 
 from ..models import QueueName
 from ..policies.items import Item
-from ..policies.ledger import Matrix
 from ..policies.scene import Scene
 
 
@@ -22,7 +21,7 @@ class Line:
     resting: list[Item]
     """What runs, in any order until somebody asks."""
     started: list[int]
-    _sums: tuple[list[tuple[object, ...]], Matrix] | None = None
+    _sums: tuple[list[tuple[object, ...]], list[list[int]]] | None = None
     """Places of the running items in the order, first things first; and what the first so many add
     up to."""
 
@@ -32,6 +31,6 @@ class Line:
             self.resting.sort(key=attrgetter("leaf"))
             zero = scene.ledger.zero()[None]
             rows = np.concatenate([zero, scene.item_rows([i.pods for i in self.resting])])
-            self._sums = ([i.leaf for i in self.resting], np.cumsum(rows, axis=0))
+            self._sums = ([i.leaf for i in self.resting], np.cumsum(rows, axis=0).tolist())
         keys, sums = self._sums
-        return [int(v) for v in sums[bisect_left(keys, key)]]
+        return sums[bisect_left(keys, key)]
