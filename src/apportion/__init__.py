@@ -19,3 +19,8 @@ def __getattr__(name: str) -> Any:
 
         return getattr(api, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return what is public, so that a notebook completes what is not imported yet."""
+    return sorted({*__all__, *(n for n in globals() if n.startswith("__"))})

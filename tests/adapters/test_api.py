@@ -21,6 +21,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> apportion.Cluster:
     return apportion.load("examples/small").with_settings(deterministic=True)
 
 
+def test_notebooks_complete_the_public_names() -> None:
+    listed = {n for n in dir(apportion) if not n.startswith("__")}
+
+    assert listed == set(apportion.__all__) - {"__version__"}
+
+
 def test_a_plan_is_that_of_the_command(small: apportion.Cluster) -> None:
     made = apportion.plan(small)
 
