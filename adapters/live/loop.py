@@ -18,17 +18,20 @@ from ...models import Config, Plan, PodKey, Snapshot
 from ...solver.process import SolverProcess
 from .access import Api, LostError, RefusedError
 from .assumed import Assumed, held_back, with_groups
+from .at_once import STEP_S, AtOnce
 from .backoff import Backoff
 from .broken import BrokenGangs
 from .carry import Carried, Carrier
 from .confirmed import confirms
 from .guarded import DeposedError
-from .planning import Planner, Solving, is_calm
+from .planning import Planner, Solving, does_something, is_calm
 from .prepare import Step
 from .unready import WAIT_S, Unready, UnreadyGangs
 from .waits import first_of
 
 log = logging.getLogger("apportion")
+CLOSE_S = 1e-6
+"""Times that differ by less are the same."""
 
 
 class World(Protocol):
@@ -36,6 +39,8 @@ class World(Protocol):
 
     departed: int
     """How many pods have left their nodes so far."""
+    arrived: int
+    """How many have come without a node."""
 
     def snapshot(self, now_s: int) -> Snapshot: ...
 
@@ -141,6 +146,7 @@ class Loop:
         )  # fmt: skip
         self.cycles = 0
         self.last: Cycle | None = None
+        self._at_once = AtOnce(world, self._look)
         self._looked_s = 0.0
         """When the cluster was looked at for the last plan."""
         self._departed = 0
@@ -194,13 +200,13 @@ class Loop:
     async def cycle(self) -> Cycle:
         """Look, plan, check again, carry out, tell."""
         means, seconds = self._means, dict[str, float]()
-        began = means.now_s()
         changes = self._news.changes
         self._news.changed.clear()
         self._carrier.ended.clear()
-        self._looked_s = began
         self._departed = self._world.departed
-        seen = self._look()
+        known = self._at_once.taken(changes)
+        began, seen = known if known is not None else (means.now_s(), self._look())
+        self._looked_s = began
         config = self._config()
         last = self.last
         if last is not None and self._has_only_confirmed(last, seen, config, changes):
@@ -214,7 +220,7 @@ class Loop:
         self._child(config)  # one that overran its time was ended: the next plan need not wait
         self.cycles += 1
         carried = Carried()
-        if not self._dry_run and _does_something(made, seen):
+        if not self._dry_run and does_something(made, seen):
             looked = 0.0
 
             def look() -> Snapshot:
@@ -300,6 +306,7 @@ class Loop:
     def _forget(self) -> None:
         """Drop what was assumed: another replica may do otherwise, and the watches tell."""
         self.assumed.clear()
+        self._at_once.forget()
         self._seen_changes = -1
 
     async def _wait(self, stop: asyncio.Event) -> None:
@@ -310,19 +317,26 @@ class Loop:
             await self._until_woken(stop, self._idle_s(self._means.now_s()))
             since_s = self._means.now_s()
         # Pods of a gang come, and end, one by one: wait for a pause, but no longer than the period.
-        left_s = self._means.now_s()
+        left_s = came_s = self._means.now_s()
+        is_prompt = AtOnce.may_be(self.last.plan if self.last is not None else None)
+        step_s = STEP_S if is_prompt else self._pace.quiet_s
         while not stop.is_set():
             self.beat_s = self._means.now_s()
+            last_s = (self._looked_s, self._took_s)
+            if is_prompt and self._at_once.begins(self.beat_s, *last_s, self._news.changes):
+                return
             count, departed = self._news.changes, self._world.departed
-            rest_s = since_s + self._most_s() - self._means.now_s()
-            await self._means.sleep(min(self._pace.quiet_s, max(rest_s, 0.001)))
+            rest_s = since_s + self._most_s() - self.beat_s
+            await self._means.sleep(min(step_s, max(rest_s, 0.001)))
             now_s = self._means.now_s()
             if self._world.departed != departed:
                 left_s = now_s
+            if self._news.changes != count:
+                came_s = now_s
             if self._makes_room():
                 paused = now_s - left_s >= self._pace.leave_s
             else:
-                paused = self._news.changes == count
+                paused = now_s - came_s > self._pace.quiet_s - CLOSE_S
             if paused or now_s - since_s >= self._most_s():
                 return
 
@@ -338,8 +352,12 @@ class Loop:
 
     def _patience_s(self) -> float:
         """Return how long a cycle may wait for a pause, counted from the look of the one before."""
-        took_s = sum(self.last.seconds.values()) if self.last is not None else 0.0
-        return min(self._pace.period_s, max(self._pace.least_s, 1.5 * took_s))
+        return min(self._pace.period_s, max(self._pace.least_s, 1.5 * self._took_s))
+
+    @property
+    def _took_s(self) -> float:
+        """How long the last plan took, from the look to its end."""
+        return sum(self.last.seconds.values()) if self.last is not None else 0.0
 
     def _idle_s(self, now_s: float) -> float:
         last = self.last
@@ -375,9 +393,3 @@ class Loop:
         finally:
             self.rests = False
             self.beat_s = self._means.now_s()
-
-
-def _does_something(made: Plan, seen: Snapshot) -> bool:
-    """Say whether the plan asks the cluster for anything that it has not yet."""
-    promised = {n.pod: n.node for n in made.nominations}
-    return bool(made.binds or made.evictions) or promised != dict(seen.nominations)

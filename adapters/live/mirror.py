@@ -46,6 +46,8 @@ class Mirror:
         self._waiting: list[tuple[frozenset[Kind], asyncio.Future[None]]] = []
         self.departed = 0
         """How many pods have left their nodes: they ended, or are gone."""
+        self.arrived = 0
+        """How many pods have come without a node, of any scheduler."""
 
     @property
     def readable(self) -> Iterable[Kind]:
@@ -70,6 +72,8 @@ class Mirror:
             return False
         if kind == POD and old is not None and _is_on_node(old.thing):
             self.departed += not _is_on_node(thing)
+        if kind == POD and old is None:
+            self.arrived += not _is_on_node(thing)
         self._sharing.share(thing)
         self._shelves.put(kind, name, entry)
         self._tell(kind)

@@ -95,3 +95,9 @@ def _asks_only_for_room(spec: PodSpec) -> bool:
 def is_calm(made: Plan) -> bool:
     """Say whether all that waited starts at once, and nobody leaves: no plan does more."""
     return not (made.held or made.evictions or made.nominations)
+
+
+def does_something(made: Plan, seen: Snapshot) -> bool:
+    """Say whether the plan asks the cluster for anything that it has not yet."""
+    promised = {n.pod: n.node for n in made.nominations}
+    return bool(made.binds or made.evictions) or promised != dict(seen.nominations)

@@ -59,6 +59,7 @@ class FakeCluster:
         self.changed = asyncio.Event()
         self.changes = 0
         self.departed = 0
+        self.arrived = 0
 
     # What the scheduler sees.
 
@@ -79,6 +80,7 @@ class FakeCluster:
     def put(self, pod: Pod) -> None:
         before = self._now.get(pod.key)
         self.departed += before is not None and before.holds and not pod.holds
+        self.arrived += before is None and not pod.holds
         self._now[pod.key] = pod
         self._versions[pod.key] = self._versions.get(pod.key, 0) + 1
         self._tell()

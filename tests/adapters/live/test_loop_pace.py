@@ -2,8 +2,12 @@
 
 import asyncio
 
+from msgspec.structs import replace
+
+from apportion.adapters.live.at_once import SHARE, STEP_S
 from apportion.adapters.live.loop import Loop, Means, Pace
-from apportion.models import Config, Plan, Snapshot
+from apportion.adapters.live.planning import DIRECT
+from apportion.models import Config, Plan, Pod, Snapshot
 from fakes.cluster import FakeCluster
 from oracle.build import Members, node, queue, snapshot
 
@@ -22,6 +26,10 @@ class Steady:
         """When pods leave their nodes."""
         self.took_s = 0.0
         """How long a plan takes."""
+        self.detail = ""
+        """What a plan says of how it was made."""
+        self.comes: list[Pod] = []
+        """Pods that come, one each time that the loop sleeps."""
         means = Means(now_s=lambda: self.now_s, sleep=self._sleep, planner=self._planner)
         self.loop = Loop(
             self.cluster, self.cluster, self.cluster, lambda: GREEDY, pace=PACE, means=means
@@ -29,13 +37,16 @@ class Steady:
 
     def _planner(self, world: Snapshot, config: Config, process: object) -> Plan:
         self.now_s += self.took_s
-        return planned(world)
+        made = planned(world)
+        return replace(made, solver=replace(made.solver, detail=self.detail))
 
     async def _sleep(self, seconds: float) -> None:
         self.now_s += seconds
         while self.leaves_s and self.leaves_s[0] <= self.now_s:
             self.cluster.departed += 1
             del self.leaves_s[0]
+        if self.comes:
+            self.cluster.put(self.comes.pop(0))
         self.cluster.changes += 1
         self.cluster.changed.set()
 
@@ -119,5 +130,43 @@ def test_where_nothing_waits_pods_that_leave_keep_no_cycle_waiting() -> None:
     steady.leaves_s = leaving(2.0, times=500)
 
     waited_s = steady.waits_s(after_s=2.0, changes=0)
+
+    assert PACE.least_s <= round(waited_s, 3) <= PACE.least_s + PACE.quiet_s
+
+
+def late(steady: Steady, *groups: Members) -> Steady:
+    """Return it with the pods of these groups gone; they come while the loop waits."""
+    steady.comes = [steady.cluster.pod(str(p.key)) for g in groups for p in g.pods]
+    for pod in steady.comes:
+        steady.cluster.delete(str(pod.key))
+    return steady
+
+
+def test_after_a_direct_plan_single_pods_wait_for_no_others() -> None:
+    single = Members("late", "q", waiting=1)
+    prompt, other = late(Steady(single), single), late(Steady(single), single)
+    prompt.detail = DIRECT
+
+    assert round(prompt.waits_s(after_s=500.0, changes=0), 3) == STEP_S
+    assert other.waits_s(after_s=500.0, changes=0) >= PACE.least_s - 0.001
+
+
+def test_single_pods_leave_half_of_the_time_to_others() -> None:
+    single = Members("late", "q", waiting=1)
+    prompt = late(Steady(single), single)
+    prompt.detail, prompt.took_s = DIRECT, 0.03
+
+    waited_s = prompt.waits_s(after_s=0.0, changes=1)
+
+    left_s = (SHARE - 1) * 0.03
+    assert left_s <= round(waited_s, 3) <= left_s + STEP_S
+
+
+def test_pods_of_a_gang_wait_for_each_other_after_a_direct_plan_too() -> None:
+    gang = Members("late", "q", waiting=2, minimum=2)
+    prompt = late(Steady(gang), gang)
+    prompt.detail = DIRECT
+
+    waited_s = prompt.waits_s(after_s=500.0, changes=0)
 
     assert PACE.least_s <= round(waited_s, 3) <= PACE.least_s + PACE.quiet_s

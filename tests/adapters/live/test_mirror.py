@@ -122,3 +122,16 @@ def test_pods_that_have_left_their_nodes_are_counted_once() -> None:
         mirror.remove(POD, "default", name)
         gone.append(mirror.departed)
     assert gone == [1, 1, 2]
+
+
+def test_pods_that_come_without_a_node_are_counted_once() -> None:
+    mirror = Mirror(ReadOptions())
+    placed = pod("there")
+    placed["spec"]["nodeName"] = "n"
+    arrived = []
+
+    for one in (pod("a"), pod("a"), placed, pod("b")):
+        put(mirror, POD, one)
+        arrived.append(mirror.arrived)
+
+    assert arrived == [1, 1, 1, 2]
