@@ -36,45 +36,56 @@ class Solving:
         """All that waited has started in the last plan, and nobody had to leave."""
 
     def __call__(self, snapshot: Snapshot, config: Config, process: SolverProcess | None) -> Plan:
+        made = self._planned(snapshot, config, process)
+        self._is_calm = is_calm(made)
+        return made
+
+    def _planned(self, snapshot: Snapshot, config: Config, process: SolverProcess | None) -> Plan:
+        few: Snapshot | None = None
+        if self._is_calm and is_safe_under(config):
+            few = self._gathered.of(snapshot)
+            world = snapshot if few is None else few
+            if config.polish_ms is not None and are_few_and_single(world):
+                few = None
+                if (made := self._placed_directly(world, config)) is not None:
+                    return made
         is_ready = process is None or process.wait(self._wait_s)
         self._wait_s = 0.0
-        if is_ready:
-            made = self._planned_calmly(snapshot, config, process) if self._is_calm else None
-            if made is None:
-                made = solve(snapshot, config, process=process, memory=self._memory, is_named=False)
-            self._is_calm = is_calm(made)
-            return made
-        greedy = replace(config, engine="greedy")
-        made = solve(snapshot, greedy, memory=self._memory, is_named=False)
-        assert process is not None
-        why = process.failure or (LATE if process.is_late else STARTING)
-        row = replace(made.solver, status="fallback", detail=why)
-        return replace(made, config=config.digest, solver=row)
+        if not is_ready:
+            assert process is not None
+            return self._without(process, snapshot, config)
+        whole = None if few is None else self._all_of_it(few, config, process)
+        if whole is not None:
+            return whole
+        return solve(snapshot, config, process=process, memory=self._memory, is_named=False)
 
-    def _planned_calmly(
-        self, snapshot: Snapshot, config: Config, process: SolverProcess | None
+    def _placed_directly(self, world: Snapshot, config: Config) -> Plan | None:
+        """Plan without a search, for which no solver process is needed; None if not all start."""
+        made = self._all_of_it(world, replace(config, engine="greedy"), None)
+        if made is None:
+            return None
+        return replace(made, config=config.digest, solver=replace(made.solver, detail=DIRECT))
+
+    def _all_of_it(
+        self, world: Snapshot, config: Config, process: SolverProcess | None
     ) -> Plan | None:
-        """Plan without telling running pods apart; None where not all would start."""
-        if not is_safe_under(config):
-            return None
-        few = self._gathered.of(snapshot)
-        world = snapshot if few is None else few
-        is_direct = config.polish_ms is not None and are_few_and_single(world)
-        if few is None and not is_direct:
-            return None
-        how = replace(config, engine="greedy") if is_direct else config
+        """Plan, running pods not told apart maybe; None where not all would start."""
         try:
             made = solve(
-                world, how, process=process, memory=self._memory, is_named=False,
+                world, config, process=process, memory=self._memory, is_named=False,
                 all_or_nothing=True,
             )  # fmt: skip
         except LeftOverError:
             return None
-        if not is_calm(made):
-            return None
-        if not is_direct:
-            return made
-        return replace(made, config=config.digest, solver=replace(made.solver, detail=DIRECT))
+        return made if is_calm(made) else None
+
+    def _without(self, process: SolverProcess, snapshot: Snapshot, config: Config) -> Plan:
+        """Plan while the solver process is starting, or late with an answer."""
+        greedy = replace(config, engine="greedy")
+        made = solve(snapshot, greedy, memory=self._memory, is_named=False)
+        why = process.failure or (LATE if process.is_late else STARTING)
+        row = replace(made.solver, status="fallback", detail=why)
+        return replace(made, config=config.digest, solver=row)
 
 
 def are_few_and_single(world: Snapshot) -> bool:

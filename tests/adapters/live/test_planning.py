@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from apportion.adapters.live import planning
-from apportion.adapters.live.planning import DIRECT, Solving
+from apportion.adapters.live.planning import DIRECT, STARTING, Solving
 from apportion.models import (
     Config,
     NodeSelectorTerm,
@@ -66,6 +66,34 @@ def test_few_pods_each_on_its_own_start_without_the_solver() -> None:
     assert (made.solver.engine, made.solver.status) == ("greedy", "feasible")
     assert made.solver.detail == DIRECT
     assert made.config == LIVE.digest
+
+
+class Starting(Never):
+    """A solver process that is not there yet."""
+
+    def wait(self, limit_s: float | None = None) -> bool:
+        return False
+
+
+def test_until_the_solver_is_there_only_the_first_plan_is_a_makeshift() -> None:
+    solving = Solving()
+
+    first = solving(cluster(*singles(3)), LIVE, Starting())
+    second = solving(cluster(*singles(3)), LIVE, Starting())
+
+    assert (first.solver.status, first.solver.detail) == ("fallback", STARTING)
+    assert (second.solver.status, second.solver.detail) == ("feasible", DIRECT)
+    assert len(second.binds) == 3
+
+
+def test_a_gang_is_placed_greedily_until_the_solver_is_there() -> None:
+    solving = Solving()
+    gang = Members("g", "q", waiting=3, minimum=3)
+
+    made = [solving(cluster(gang), LIVE, Starting()) for _ in range(2)]
+
+    assert [m.solver.detail for m in made] == [STARTING, STARTING]
+    assert [len(m.binds) for m in made] == [3, 3]
 
 
 WISH = {"preferred_nodes": ((5, NodeSelectorTerm((Requirement("zone", "In", ("a",)),))),)}
