@@ -1,5 +1,6 @@
 """Who has which device after a plan, and which devices its claims could be given."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -100,6 +101,28 @@ class AllocationUse:
                         out[d].add(p.group)
         return {d: frozenset(gs) for d, gs in out.items()}
 
+    def counters_now(self, i: int) -> dict[str, int]:
+        """Return what is left of the node's counters while what leaves is still there."""
+        node = self.scene.nodes[i]
+        left = dict(node.counters)
+        for d in node.pool_devices if left else ():
+            if d.taken or d.id in self.busy or d.id in self.leaving:
+                for c, n in d.counters.items():
+                    left[c] = left.get(c, 0) - n
+        return left
+
+    def late(self, i: int) -> frozenset[str]:
+        """Return the node's devices that nobody can have before others have left."""
+        if not self.leaving:
+            return frozenset()
+        left = self.counters_now(i)
+        blocked = (
+            d.id
+            for d in self.scene.nodes[i].pool_devices
+            if any(n > left.get(c, 0) for c, n in d.counters.items())
+        )
+        return frozenset(self.leaving).union(blocked)
+
     @cached_property
     def wanted(self) -> Mapping[int, NodeClaims]:
         """By node, the claims of pods that start there; a shared one once, at its first pod."""
@@ -128,14 +151,14 @@ class AllocationUse:
                     here.askers[at].append(p)
         return out
 
-    def denied(self, pods: Iterable[Pod], at_once: bool = True) -> AbstractSet[str]:
-        """Return the devices that leave, but not for these pods."""
+    def denied(self, i: int, pods: Iterable[Pod], at_once: bool = True) -> AbstractSet[str]:
+        """Return the node's devices that leave, but not for these pods."""
         if not self.leaving:
             return frozenset()
         out: set[str] = set()
         for p in pods:
             if at_once and p.key in self._outcome.bound:
-                return frozenset(self.leaving)
+                return self.late(i)
             assert p.group is not None
             out |= {d for d, gs in self.leaving.items() if not self._may(p.group, gs)}
         return out
@@ -149,10 +172,10 @@ class AllocationUse:
         """Return devices for the claims on the node; those that leave only where it has to be."""
         wanted = self.wanted[i]
         asks = [
-            Ask(a, self.denied(pods, at_once) | self._unnamed(i, owner))
+            Ask(a, self.denied(i, pods, at_once) | self._unnamed(i, owner))
             for a, owner, pods in zip(wanted.asks, wanted.owners, wanted.askers, strict=True)
         ]
-        return allocate(self.scene.nodes[i], self.busy, asks, frozenset(self.leaving))
+        return allocate(self.scene.nodes[i], self.busy, asks, self.late(i))
 
     @cached_property
     def named(self) -> Mapping[Owner, frozenset[str]]:
@@ -174,14 +197,30 @@ class AllocationUse:
             return frozenset()
         return {d.id for d in self.scene.nodes[i].pool_devices} - mine
 
-    def waits(self, i: int, served: Sequence[Served]) -> set[PodKey]:
-        """Return the pods of the node whose claims get a device that somebody has to leave."""
-        return {
-            p.key
-            for pods, claim in zip(self.wanted[i].askers, served, strict=True)
-            if any(d.id in self.leaving and not r.admin for r, d in claim)
-            for p in pods
-        }
+    def waits(
+        self, i: int, served: Sequence[Served], of: AbstractSet[PodKey] | None = None
+    ) -> set[PodKey]:
+        """Return the pods of the node whose claims get what somebody has to leave first.
+
+        That is a device, or counters that it shares with others. ``of``: only these pods are asked
+        about, and nobody else takes anything.
+        """
+        out: set[PodKey] = set()
+        late, left = self.late(i), self.counters_now(i)
+        for pods, claim in zip(self.wanted[i].askers, served, strict=True):
+            if of is not None and of.isdisjoint(p.key for p in pods):
+                continue
+            taken = [d for r, d in claim if not r.admin]
+            counters: Counter[str] = Counter()
+            for d in taken:
+                counters.update(d.counters)
+            short = any(n > left.get(c, 0) for c, n in counters.items())
+            if any(d.id in late for d in taken) or (self.leaving and short):
+                out.update(p.key for p in pods)
+                continue
+            for c, n in counters.items():
+                left[c] -= n
+        return out
 
 
 def allocations_of(outcome: Outcome) -> Iterable[Allocation]:

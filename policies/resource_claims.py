@@ -78,6 +78,10 @@ class ResourceClaims:
                 said = "its devices cannot serve all the claims that would start there"
                 yield Violation(self.name, about, said)
                 continue
+            early = use.waits(i, served, outcome.bound) & outcome.bound if outcome.bound else ()
+            for key in sorted(early):
+                said = f"is bound to {about} before others have left what its claims get"
+                yield Violation(self.name, f"pod {key}", said)
             for owner, devices in zip(wanted.owners, served, strict=True):
                 named = use.named.get(owner)
                 given = {d.id for r, d in devices if not r.admin}

@@ -127,6 +127,42 @@ def test_a_whole_device_leaves_nothing_of_its_parts(solve: Solve) -> None:
     assert placed(solve(world)) == {"w0": "n1"}
 
 
+def test_what_parts_hold_of_a_device_is_waited_for(solve: Solve) -> None:
+    whole = replace(PARTS[0], selections=("whole",))
+    low = Members("low", "q", on=["n1"], spec=own(ask(1, "half")))
+    low.pods[0] = replace(low.pods[0], claimed=(PARTS[1].id,))
+    world = snapshot(
+        of(whole, *PARTS[1:], counters={"m": 4}), queue("q"), low,
+        Members("w", "q", waiting=1, priority=1, spec=own(ask(1, "whole"))),
+        Members("h", "q", waiting=1, spec=own(ask(1, "half"))),
+    )  # fmt: skip
+
+    assert accepts(RULE, after(world, "w0@n1", gone="low0"))
+    assert refuses(RULE, after(world, "w0@n1", gone="low0", at_once="w0"), "node n1")
+    # The other half is free beside the first.
+    assert accepts(RULE, after(world, "h0@n1", gone="low0", at_once="h0"))
+    plan = solve(world)
+    assert evicted(plan) == {"low0"}
+    assert [n.pod for n in plan.nominations] == ["x/w0"]
+    assert plan.binds == ()
+
+
+def test_parts_that_are_free_one_by_one_may_wait_together() -> None:
+    quarters = [device(f"q{i}", counters={"m": 1 + (i > 0)}) for i in range(3)]
+    low = Members("low", "q", on=["n1"], spec=own(ask()))
+    low.pods[0] = replace(low.pods[0], claimed=(quarters[0].id,))
+    world = snapshot(
+        of(*quarters, counters={"m": 4}), queue("q"), low,
+        Members("g", "q", waiting=2, spec=own(ask())),
+    )  # fmt: skip
+
+    assert accepts(RULE, after(world, "g0@n1 g1@n1", gone="low0", at_once="g0"))
+    assert refuses(
+        RULE, after(world, "g0@n1 g1@n1", gone="low0", at_once="g0 g1"),
+        "pod x/g1", "before others have left",
+    )  # fmt: skip
+
+
 def test_what_runs_keeps_its_devices() -> None:
     old = Members("old", "q", on=["n1"], spec=own(ask()))
     old.pods[0] = replace(old.pods[0], claimed=(A.id,))
