@@ -1,12 +1,10 @@
 """Topologies at the door: HyperNodes, Topology objects, labels, and who asks for what."""
 
-import time
 from typing import Any
 
 import pytest
 
-from apportion.adapters.kubernetes.name_patterns import NamePattern
-from apportion.models import Choice, Snapshot, TopologyRequest
+from apportion.models import Snapshot, TopologyRequest
 from kubernetes_objects import Data, group_in, in_group, node, obj, pod, pod_group, pod_in, snapshot
 
 KAI, UPSTREAM = "scheduling.run.ai/v2alpha2", "scheduling.k8s.io/v1alpha2"
@@ -302,38 +300,6 @@ def test_only_topologies_that_somebody_asks_for_are_kept() -> None:
     assert snapshot(*NODES, *TREE, pod("p"), topology_labels=("zone",)).topologies == ()
 
 
-@pytest.mark.parametrize(
-    ("pattern", "yes", "no"),
-    [
-        ("^n[0-3]$", ["n0", "n3"], ["n4", "xn0", "n00"]),
-        ("n(ode)?-(a|b){2}", ["n-ab", "xnode-bbb"], ["n-a", "nod-ab"]),
-        (r"\bgpu\d+", ["gpu1", "x-gpu22"], ["gpu", "xgpu1"]),
-        ("a.c", ["abc", "xa-c"], ["ac"]),
-        ("[^a-c]1", ["d1"], ["a1", "1"]),
-        ("(?i)RACK", ["rack-1"], ["rac"]),
-        ("x{1,2}$", ["x", "xx", "xxx"], ["xy"]),
-    ],
-)
-def test_patterns_match_anywhere(pattern: str, yes: list[str], no: list[str]) -> None:
-    made = NamePattern(pattern)
-
-    assert [n for n in yes if not made.finds(n)] == []
-    assert [n for n in no if made.finds(n)] == []
-
-
-def test_no_pattern_takes_long() -> None:
-    began_s = time.thread_time()
-
-    assert not NamePattern("^(a+)+(a|a)*$").finds("a" * 253 + "b")
-    assert time.thread_time() - began_s < 1
-
-
-@pytest.mark.parametrize("bad", ["(", "a**", "(a)\\1", "(?<!a)b", "(x{900}){900}", "x{5000}"])
-def test_what_is_no_pattern_is_said(bad: str) -> None:
-    with pytest.raises(ValueError, match="pattern"):
-        NamePattern(bad)
-
-
 def members(*labels: dict[str, str], **notes: str) -> list[Data]:
     more = {k.replace("__", "/").replace("_", "-"): v for k, v in notes.items()}
     return [
@@ -387,74 +353,3 @@ def test_a_slice_size_that_is_no_number_is_warned_of() -> None:
     assert [w.message for w in world.warnings] == [
         "is no whole number of 1 or more; no slices are made"
     ]
-
-
-def policy(least: int, size: int = 2) -> Data:
-    return {
-        "name": "s", "labelSelector": {}, "matchLabelKeys": ["part"],
-        "subGroupSize": size, "minSubGroups": least,
-    }  # fmt: skip
-
-
-PARTS = [{"part": x} for x in "aabb"]
-
-
-def test_subgroups_that_are_all_needed_are_roles() -> None:
-    world = snapshot(pod_group("g", minMember=2, subGroupPolicy=[policy(2, 1)]), *members(*PARTS))
-
-    assert group_in(world, "g").role_minimum == {"s/a": 1, "s/b": 1}
-    assert [pod_in(world, f"p-{i}").role for i in range(4)] == ["s/a", "s/a", "s/b", "s/b"]
-    assert world.warnings == ()
-
-
-def test_a_subgroup_that_is_missing_is_missed() -> None:
-    world = snapshot(pod_group("g", minMember=2, subGroupPolicy=[policy(3)]), *members(*PARTS))
-
-    assert group_in(world, "g").role_minimum == {"s/a": 2, "s/b": 2, "s 2": 2}
-
-
-def test_where_all_pods_are_needed_subgroups_say_nothing_more() -> None:
-    world = snapshot(pod_group("g", minMember=4, subGroupPolicy=[policy(1)]), *members(*PARTS))
-
-    assert group_in(world, "g").role_minimum == {}
-    assert world.warnings == ()
-
-
-def test_of_many_subgroups_so_many_are_needed_whichever_they_are() -> None:
-    parts = [{"part": x} for x in "abbcc"]
-    world = snapshot(pod_group("g", minMember=1, subGroupPolicy=[policy(2)]), *members(*parts))
-
-    group = group_in(world, "g")
-    assert group.role_minimum == {}
-    assert group.choices == (Choice(2, {"s/a": 2, "s/b": 2, "s/c": 2}),)
-    assert group.effective_minimum == 4
-    assert [pod_in(world, f"p-{i}").role for i in (0, 4)] == ["s/a", "s/c"]
-    assert world.warnings == ()
-
-
-def test_of_subgroups_that_are_tasks_some_are_needed() -> None:
-    spec = {"minMember": 2, "minTaskMember": {"x": 1}, "subGroupPolicy": [policy(1)]}
-    pods = members(*PARTS)
-    for one, task in zip(pods, "xxyy", strict=True):
-        one["metadata"]["annotations"]["volcano.sh/task-spec"] = task
-
-    group = group_in(snapshot(pod_group("g", **spec), *pods), "g")
-
-    assert group.role_minimum == {"x": 1}
-    assert group.choices == (Choice(1, {"x": 2, "y": 2}),)
-    assert group.effective_minimum == 2
-
-
-def test_subgroups_that_are_tasks_raise_their_minima() -> None:
-    spec = {
-        "minMember": 3,
-        "minTaskMember": {"x": 1, "y": 2},
-        "subGroupPolicy": [policy(2)],
-    }
-    pods = members(*PARTS)
-    for one, task in zip(pods, "xxyy", strict=True):
-        one["metadata"]["annotations"]["volcano.sh/task-spec"] = task
-    world = snapshot(pod_group("g", **spec), *pods)
-
-    assert group_in(world, "g").role_minimum == {"x": 2, "y": 2}
-    assert pod_in(world, "p-0").role == "x"
