@@ -118,7 +118,7 @@ class _Greedy:
         )
 
     def _size(self, item: Item) -> tuple[int, ...]:
-        of = id(item if len(item.pods) > 1 else item.pods[0].spec)  # both outlive this
+        of = id(item.pods[0].spec if len(item.pods) == 1 else item)  # both outlive this
         if of not in self._sizes:
             self._sizes[of] = tuple(self.draft.ask(item.pods).tolist())
         return self._sizes[of]
