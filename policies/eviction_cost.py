@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ..models import GroupKey, Pod
+from ..models import GroupKey, Pod, QueueName
 from .coming_back import returning
 from .cost import age_s, losses_of, lost_work
 from .evictable import given_up, victim_priority
 from .items import Item
+from .members import Members
 from .outcome import Outcome
 from .scene import Scene
 from .standing import standing_of
@@ -25,6 +26,8 @@ Sense = Literal["max", "min"]
 Part = tuple[int, int, "Var"]
 """Victim, coefficient, variable."""
 Victims = Mapping[GroupKey, tuple[Pod, ...]]
+HEAVIEST = 1 << 40
+"""What no pod counts more than: sums have to fit."""
 
 
 def _terms(parts: "Iterable[Part]") -> "Iterable[Term]":
@@ -106,36 +109,63 @@ class Returning:
         return sum(returning(outcome, g) for g in victims)
 
 
-def priority_weights(scene: Scene) -> Mapping[int, int]:
-    """Return what a victim counts by its priority: more than all of lower priority together."""
-    return scene.once("priority weights", _weights_by_priority)
+Weights = Mapping[tuple[int, QueueName], int]
+"""By priority and queue, what each pod counts."""
 
 
-def _weights_by_priority(scene: Scene) -> Mapping[int, int]:
+def victim_weights(scene: Scene) -> Weights:
+    """Return what a victim counts: more than all of lower priority together.
+
+    Of as many pods of each priority, those of queues of lower priority count less.
+    """
+    return scene.once("victim weights", _victim_weights)
+
+
+def _victim_weights(scene: Scene) -> Weights:
     count: dict[int, int] = {}
+    queues: dict[tuple[int, QueueName], tuple[int, ...]] = {}
     for m in scene.roster.values():
         if m.running:
-            p = victim_priority(m)
+            p, queue = victim_priority(m), m.group.queue
             count[p] = count.get(p, 0) + len(m.running)
-    weights: dict[int, int] = {}
+            queues[p, queue] = _queue_priority(scene, queue)
+    by_priority: dict[int, int] = {}
     weight = 1
     for priority in sorted(count):
-        weights[priority] = weight
-        weight = min(weight * (count[priority] + 1), 1 << 40)
-    return weights
+        by_priority[priority] = weight
+        weight = min(weight * (count[priority] + 1), HEAVIEST)
+    rank = {p: n for n, p in enumerate(sorted(set(queues.values())))}
+    scale = 1 + max(rank.values(), default=0) * sum(count.values())
+    if scale * max(by_priority.values(), default=1) > HEAVIEST:
+        scale, rank = 1, dict.fromkeys(rank, 0)
+    return {key: by_priority[key[0]] * scale + rank[of] for key, of in queues.items()}
+
+
+def _queue_priority(scene: Scene, queue: QueueName) -> tuple[int, ...]:
+    """Return the priorities of the queue and those above it, the uppermost first."""
+    queues = scene.tree.queues
+    return tuple(queues[q].priority for q in reversed(scene.tree.path(queue)) if q in queues)
+
+
+def weight_of(scene: Scene, m: Members) -> int:
+    """Return what each pod of a running group counts among victims."""
+    return victim_weights(scene)[victim_priority(m), m.group.queue]
 
 
 @dataclass(frozen=True, slots=True)
 class ByPriority:
-    """Evicted pods, the number at the highest priority first."""
+    """Evicted pods, the number at the highest priority first; then whose queue is less."""
 
     name: str = "victims"
     unit: str = "pods by priority"
     sense: Sense = "min"
 
     def parts(self, board: "Board") -> "Iterable[Part]":
-        weights = priority_weights(board.scene)
-        return [(u.victim.index, weights[u.victim.priority], board.lost(u)) for u in _units(board)]
+        weights = victim_weights(board.scene)
+        return [
+            (u.victim.index, weights[u.victim.priority, u.victim.queue], board.lost(u))
+            for u in _units(board)
+        ]
 
     def cost(self, board: "Board") -> "Iterable[Term]":
         return _terms(self.parts(board))
@@ -144,10 +174,8 @@ class ByPriority:
         return self.measure_of(outcome, victims_of(outcome))
 
     def measure_of(self, outcome: Outcome, victims: Victims) -> int:
-        weights = priority_weights(outcome.scene) if victims else {}
-        return sum(
-            weights[victim_priority(outcome.scene.roster[g])] * len(ps) for g, ps in victims.items()
-        )
+        scene = outcome.scene
+        return sum(weight_of(scene, scene.roster[g]) * len(ps) for g, ps in victims.items())
 
 
 @dataclass(frozen=True, slots=True)

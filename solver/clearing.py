@@ -8,7 +8,7 @@ import numpy as np
 from ..models import GroupKey, Pod
 from ..policies.budgets import covering_of
 from ..policies.cost import lost_work
-from ..policies.eviction_cost import priority_weights
+from ..policies.eviction_cost import weight_of
 from ..policies.items import leaf_key, resting_items
 from ..policies.ledger import Matrix
 from ..policies.scene import Scene
@@ -75,7 +75,7 @@ def _needed(scene: Scene, leaving: Sequence[Pod], spare: Matrix, asked: Matrix) 
 
 
 def _price(scene: Scene, prey: Prey, pod: Pod) -> tuple[int, ...]:
-    return int(prey.inside), priority_weights(scene)[prey.priority], lost_work(scene, pod)
+    return int(prey.inside), weight_of(scene, scene.roster[prey.group]), lost_work(scene, pod)
 
 
 class Clearing:

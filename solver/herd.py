@@ -15,7 +15,7 @@ from ..models import GroupKey, Pod, PodKey, PodState, QueueName
 from ..policies.budgets import covering_of
 from ..policies.cost import age_s, losses_of
 from ..policies.evictable import evictable, given_up, victim_priority
-from ..policies.eviction_cost import priority_weights
+from ..policies.eviction_cost import weight_of
 from ..policies.ledger import Matrix
 from ..policies.members import Members, Standing
 from ..policies.scene import Scene
@@ -70,9 +70,8 @@ class Herd:
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
-        """What a pod of each runner counts among victims, by its priority."""
-        of = priority_weights(self._scene)
-        return np.array([of[p] for p in self.priority.tolist()], dtype=np.float64)
+        """What a pod of each runner counts among victims."""
+        return np.array([weight_of(self._scene, r.members) for r in self.runners], dtype=np.float64)
 
     @cached_property
     def node_of(self) -> Mapping[PodKey, int]:

@@ -15,7 +15,7 @@ from ..models import GroupKey, Pod, PodKey
 from ..policies.api import Constraint
 from ..policies.budgets import covering_of
 from ..policies.cost import lost_work
-from ..policies.eviction_cost import priority_weights
+from ..policies.eviction_cost import weight_of
 from ..policies.ledger import Matrix
 from ..policies.outcome import Outcome
 from .draft import Draft
@@ -44,7 +44,6 @@ class Hunt:
         self._taken: dict[GroupKey, list[Pod]] = {}
         self._placed: list[Pod] = []
         self._covering = covering_of(draft.scene)
-        self._weights = priority_weights(draft.scene)
         self._lost = self._covering.count(draft.scene.pods[k] for k in draft.evicted)
         """How many evictions each budget bears already."""
         self._is_large = len(draft.scene.snapshot.pods) > LARGE
@@ -80,12 +79,16 @@ class Hunt:
 
     # Costs
 
+    def _weight(self, prey: Prey) -> int:
+        scene = self._draft.scene
+        return weight_of(scene, scene.roster[prey.group])
+
     def _cost(self, prey: Prey, wave: Wave) -> Cost:
         """Return what counts of pods that leave together, first things first."""
         breaks = len(self._taken.get(prey.group, ())) >= prey.single
         number = len(wave.pods)
         return (
-            prey.inside * number, self._weights[prey.priority] * number, int(breaks),
+            prey.inside * number, self._weight(prey) * number, int(breaks),
             wave.lost, wave.age_s,
         )  # fmt: skip
 
@@ -315,7 +318,7 @@ class Hunt:
         taken = [(self._prey(g), pods) for g, pods in self._taken.items()]
         return (
             sum(prey.inside * len(pods) for prey, pods in taken),
-            sum(self._weights[prey.priority] * len(pods) for prey, pods in taken),
+            sum(self._weight(prey) * len(pods) for prey, pods in taken),
             sum(len(pods) > prey.single for prey, pods in taken),
             sum(lost_work(scene, p) for _, pods in taken for p in pods),
         )

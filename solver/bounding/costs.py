@@ -6,7 +6,7 @@ import numpy as np
 
 from ...models import QueueName
 from ...models.queue import ROOT
-from ...policies.eviction_cost import priority_weights
+from ...policies.eviction_cost import victim_weights
 from ...policies.standing import MEASURES
 from ...policies.tree import Tree
 from .ground import Ground
@@ -20,8 +20,8 @@ def tell_costs(ground: Ground, program: Program, tier: int, most: int) -> None:
     mine = [n for n, claimed in enumerate(later) if not claimed]
     if not mine:
         return
-    weights = priority_weights(ground.parts.scene)
-    pods = [float(weights[ground.kinds[n].priority]) for n in mine]
+    weights, kinds = victim_weights(ground.parts.scene), ground.kinds
+    pods = [float(weights[kinds[n].priority, kinds[n].queue]) for n in mine]
     # A power of two, so that dividing by it rounds nothing.
     unit = 2.0 ** np.floor(np.log2(max(1.0, *pods)))
     row = program.add_rows(most / unit)

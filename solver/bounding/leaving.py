@@ -9,7 +9,7 @@ from ...models import Pod
 from ...policies.budgets import covering_of
 from ...policies.cost import age_s, losses_of, spare_members
 from ...policies.evictable import victim_priority
-from ...policies.eviction_cost import priority_weights
+from ...policies.eviction_cost import weight_of
 from ...policies.ledger import Matrix
 from .ground import Ground
 from .obstacles import obstacles_of
@@ -30,7 +30,6 @@ class Leaving:
     def __init__(self, ground: Ground, program: Program) -> None:
         self._ground, self._program = ground, program
         self._scene = ground.parts.scene
-        self._weights = priority_weights(self._scene)
         self._first = program.columns
         self._upper: list[float] = []
         self._prices: dict[int, list[int]] = {}
@@ -150,7 +149,7 @@ class Leaving:
 
     def _prices_of(self, t: Taken, pods: Sequence[Pod], gangs: int) -> Prices:
         return (
-            self._weights[victim_priority(t.of.members)] * len(pods), gangs,
+            weight_of(self._scene, t.of.members) * len(pods), gangs,
             sum(losses_of(self._scene, pods)),
             sum(age_s(self._scene, p) for p in pods),
         )  # fmt: skip

@@ -9,7 +9,9 @@ Readings of the contract that are fixed here:
 * Devices are all resources but cpu, memory, storage and hugepages. Work is in thousandths of a
   device × seconds; a pod without device counts its cpu, rounded up to whole cores. A pod without
   start time started when it was created.
-* The vector has one count for every priority that a running group has, from the top.
+* The vector has one count for every priority that a running group has, from the top; then the sum
+  of the ranks of the victims' queues. Queues are ranked by their priorities, from the top of the
+  tree; the least of those where groups run is 0.
 * Ages are counted from creation, as in the order of a leaf.
 """
 
@@ -22,7 +24,7 @@ from oracle.items import MINIMUM
 
 
 def cost_of(choice: Choice, units: Sequence[Unit] | None = None) -> tuple[int, ...]:
-    """Return (pods that come back, pods by priority from the top ..., gangs, work, ages).
+    """Return (pods that come back, by priority from the top ..., queue ranks, gangs, work, ages).
 
     With ``units``: of these victims of the plan only.
     """
@@ -32,10 +34,17 @@ def cost_of(choice: Choice, units: Sequence[Unit] | None = None) -> tuple[int, .
     back = sum(_would_be_in(choice, u) for u in units)
     levels = sorted({c.victim_priority[c.group_of[i]] for i in c.ours}, reverse=True)
     by_priority = [sum(c.victim_priority[c.group_of[i]] == p for i in lost) for p in levels]
+    paths = {
+        c.queue_of[g]: tuple(c.queues[q].priority for q in reversed(c.path[c.queue_of[g]]))
+        for g in range(len(c.groups))
+        if c.running[g]
+    }
+    ranks = sorted(set(paths.values()))
+    queues = sum(ranks.index(paths[c.queue_of[c.group_of[i]]]) for i in lost)
     gangs = sum(u.whole and c.groups[u.group].effective_minimum > 1 for u in units)
     now = c.snapshot.taken_at_s
     ages = sum(max(0, now - c.pods[i].created_s) for i in lost)
-    return (back, *by_priority, gangs, sum(lost_work(c, i) for i in lost), ages)
+    return (back, *by_priority, queues, gangs, sum(lost_work(c, i) for i in lost), ages)
 
 
 def _would_be_in(choice: Choice, unit: Unit) -> int:

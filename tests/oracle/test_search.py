@@ -32,8 +32,8 @@ def test_cost_counts_priorities_then_gangs_then_work_then_age() -> None:
     gang = eviction_cost(s, DEFAULT, *plan_of({"g0": "n1"}, "a0", "a1"))
     single = eviction_cost(s, DEFAULT, *plan_of({"g0": "n1"}, "b0"))
 
-    assert gang == (0, 0, 2, 1, 2 * 2000 * 50, 2 * 100)
-    assert single == (1, 1, 0, 0, 2000 * 50, 100)  # it is in: g and b come to 8 of 9 cores
+    assert gang == (0, 0, 2, 0, 1, 2 * 2000 * 50, 2 * 100)
+    assert single == (1, 1, 0, 0, 0, 2000 * 50, 100)  # it is in: g and b come to 8 of 9 cores
 
 
 def test_cost_counts_first_who_would_be_in_once_everything_else_that_goes_is_gone() -> None:
@@ -67,12 +67,12 @@ def test_optimum_takes_the_best_vector_and_then_the_cheapest_victims() -> None:
     found = optimum(s, DEFAULT, first)
     kept = optimum(s, DEFAULT, first, forced=[h])
 
-    none = (0,) * 6
+    none = (0,) * 7
     work, ages = 2 * 1000 * 50, 2 * 100
     assert found is not None
-    assert found[0] == (1, *none, 4, 0, -1, -1, 0, -work, -ages)
+    assert found[0] == (1, *none, 4, 0, -1, -1, 0, 0, -work, -ages)
     assert kept is not None
-    assert kept[0] == (1, *none, 3, -2, -1, -1, 0, -work, -ages)  # both would be in before h
+    assert kept[0] == (1, *none, 3, -2, -1, -1, 0, 0, -work, -ages)  # both would be in before h
     assert kept[1][1] == {"x/low0", "x/mid0"}
 
 
@@ -87,8 +87,8 @@ def test_victims_are_priced_at_the_last_level_that_has_a_right_to_them(has_right
         Members("h", "q", waiting=1, priority=int(has_right)),
     )
     levels = [{(GroupKey("x/g"), "minimum"): 1}, {(GroupKey("x/h"), "minimum"): 1}]
-    none, would_be_in = (0,) * 5, int(not has_right)
-    minus = (-would_be_in, -1, 0, -1000 * 50, -100)
+    none, would_be_in = (0,) * 6, int(not has_right)
+    minus = (-would_be_in, -1, 0, 0, -1000 * 50, -100)
 
     found = optimum(s, DEFAULT, levels)
     moved = worth(s, DEFAULT, levels, *plan_of({"g0": "n1", "h0": "n2"}, "low0"))

@@ -132,6 +132,27 @@ def test_one_pod_of_higher_priority_weighs_more_than_all_below() -> None:
     assert cost("low0 low1 low2 mid0 mid1") == 11
 
 
+def test_of_as_many_pods_those_of_queues_of_lower_priority_cost_less() -> None:
+    world = snapshot(
+        node("n1", 9),
+        queue("above", priority=1),
+        queue("a", parent="above"),
+        queue("b", priority=9),
+        queue("c"),
+        Members("x", "a", on=["n1"], priority=3),
+        Members("y", "b", on=["n1"], priority=3),
+        Members("z", "c", on=["n1"] * 2, minimum=0, priority=3),
+        Members("low", "b", on=["n1"] * 2, minimum=0),
+    )
+
+    def cost(gone: str) -> int:
+        return priced(goal("victims"), after(world, gone=gone))
+
+    # Of the two priorities at the top of the tree that of b is the larger.
+    assert cost("z0") < cost("x0") < cost("y0") < cost("z0 z1")
+    assert cost("y0") > cost("low0 low1")
+
+
 def test_gangs_are_counted_that_lose_their_minimum() -> None:
     world = snapshot(
         node("n1", 9),
