@@ -1,6 +1,6 @@
 """Which running work may be evicted at all."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 import numpy as np
 
@@ -105,4 +105,14 @@ def _who_goes(scene: Scene) -> frozenset[GroupKey]:
 
 def victim_priority(m: Members) -> int:
     """Return the larger of the group's and its running pods' priorities."""
-    return max([m.group.priority, *(p.priority for p in m.running)])
+    return loss_priority(m, m.running)
+
+
+def loss_priority(m: Members, lost: Iterable[Pod]) -> int:
+    """Return what a right to the pods has to exceed: the larger of the group's and theirs."""
+    return max([m.group.priority, *(p.priority for p in lost)])
+
+
+def lowest_priority(m: Members, able: Iterable[Pod]) -> int:
+    """Return the least of these priorities that some of the pods have that may be evicted."""
+    return max(m.group.priority, min(p.priority for p in able))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..models import GroupKey, Pod, PodKey
-from .evictable import evictable, given_up, victim_priority
+from .evictable import evictable, given_up, loss_priority
 from .items import nominated_pods
 from .members import Standing
 from .outcome import Outcome
@@ -144,11 +144,9 @@ def _takeable(outcome: Outcome, group: GroupKey) -> list[Giver]:
     own = {
         p.key
         for m in scene.roster.values()
-        if m.group.queue == g.group.queue
-        and m.key != group
-        and victim_priority(m) < g.group.priority
+        if m.group.queue == g.group.queue and m.key != group
         for p in m.running
-        if evictable(scene, p)
+        if evictable(scene, p) and loss_priority(m, (p,)) < g.group.priority
     }
     gone_new = {
         p.key
@@ -166,4 +164,4 @@ def _takeable(outcome: Outcome, group: GroupKey) -> list[Giver]:
 
 
 def _may_take(rights: Rights, group: GroupKey, giver: Giver) -> bool:
-    return bool(rights.may(group, giver.group, len(giver.pods)))
+    return bool(rights.may(group, giver.group, giver.pods))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ..models import Group, GroupKey, Pod, PodKey, PodSpec, QueueName
-from .evictable import given_up, victim_priority
+from .evictable import given_up, loss_priority
 from .exchange import exchange, is_free, might_start
 from .givers import Giver, elastic_starts, focused, starters, takeable
 from .items import nominated_pods, party_of
@@ -365,7 +365,7 @@ class _Judge:
     @staticmethod
     def _priority_of(o: Outcome, s: Giver) -> int:
         m = o.scene.roster[s.group]
-        return m.group.priority if s.starts else victim_priority(m)
+        return m.group.priority if s.starts else loss_priority(m, s.pods)
 
     def _ranked(self, o: Outcome, pool: Sequence[Giver]) -> list[Giver]:
         """Order a pool: out before in, lowest priority, elastic, new, youngest first."""

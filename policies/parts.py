@@ -105,6 +105,9 @@ class Victim:
     members: Members
     queue: QueueName
     priority: int
+    """That of the group or of its pods, the larger."""
+    lowest: int
+    """The least that a right to some of its pods has to exceed."""
     whole: bool
     """May go as a whole (every running pod may be evicted)."""
     surplus: int
@@ -127,6 +130,11 @@ class Unit:
     @property
     def sample(self) -> Pod:
         return self.pods[0]
+
+    @property
+    def priority(self) -> int:
+        """What a right to the pods has to exceed."""
+        return max(self.victim.members.group.priority, self.sample.priority)
 
 
 @dataclass(frozen=True, slots=True)

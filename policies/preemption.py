@@ -123,13 +123,16 @@ class Preemption:
         """1 where pods of the victim go, and no starting group of its own queue may take them."""
         memo = ("raided", v.index)
         raid = board.flag(memo)
-        own = [
-            board.count(role)
-            for role in board.rolesets
-            if role.shape.claimant is not None
-            and role.shape.claimant.queue == v.queue
-            and board.right(role.shape.claimant, v) is True
-        ]
+        own: list[Var] = []
+        for role in board.rolesets:
+            c = role.shape.claimant
+            if c is None or c.queue != v.queue:
+                continue
+            right = board.right(c, v)
+            if right is True:
+                own.append(board.count(role))
+            elif right is not False:
+                own.append(self._taken(board, v, right, [board.count(role)]))
         any_own = board.flag(("own", v.index)) if own else None
         if any_own is not None:
             board.at_most(
@@ -141,6 +144,14 @@ class Preemption:
                 terms.append((-len(u.pods), any_own))
             board.at_most(terms, 0, self.name, f"group {v.members.key}")
         return raid
+
+    def _taken(self, board: "Board", v: "Victim", right: "Var", counts: "list[Var]") -> "Var":
+        """1 only where there is the right, and one of those who have it starts."""
+        both = board.flag(("takes", right, v.index, *counts))
+        label = f"group {v.members.key}"
+        board.at_most([(1, both), (-1, right)], 0, self.name, label)
+        board.at_most([(1, both), *((-1, c) for c in counts)], 0, self.name, label)
+        return both
 
     def _must_stay(self, board: "Board") -> None:
         """Each victim needs a beneficiary: a group that starts pods and has a right to it."""
@@ -156,12 +167,7 @@ class Preemption:
                 elif right is not False:
                     perhaps.setdefault(right, []).append(board.count(role))
             for right, counts in perhaps.items():
-                # Whoever has the right: one of them takes it.
-                both = board.flag(("takes", right, v.index))
-                label = f"group {v.members.key}"
-                board.at_most([(1, both), (-1, right)], 0, self.name, label)
-                board.at_most([(1, both), *((-1, c) for c in counts)], 0, self.name, label)
-                support.append(both)
+                support.append(self._taken(board, v, right, counts))
             for u in board.units_of(v):
                 board.at_most(
                     [(1, board.lost(u)), *((-len(u.pods), s) for s in support)],

@@ -26,14 +26,37 @@ def _right(
     if not c.may_preempt:
         return False
     if c.queue == v.queue:
-        return board.scene.config.evictions != "none" and v.priority < c.priority
-    if board.scene.config.priority_everywhere and v.priority > c.priority:
+        if board.scene.config.evictions == "none" or v.lowest >= c.priority:
+            return False
+        return v.priority < c.priority or _lower(board, rule, v, c.priority, True)
+    everywhere = board.scene.config.priority_everywhere
+    if everywhere and v.lowest > c.priority:
         return False
     memo = ("right", c.queue, c.asks, v.index)  # beyond that, priority plays no part here
-    if memo in board.answers:
-        return board.answers[memo]
-    board.answers[memo] = right = _across(board, rule, table, c, v)
+    if memo not in board.answers:
+        board.answers[memo] = _across(board, rule, table, c, v)
+    right = board.answers[memo]
+    if everywhere and v.priority > c.priority and right is not False:
+        return _lower(board, rule, v, c.priority + 1, right)
     return right
+
+
+def _lower(board: "Board", rule: str, v: "Victim", priority: int, right: "Var | bool") -> "Var":
+    """Return the right where it is one to pods of lower priority alone."""
+    memo = ("right to lower", v.index, priority, right)
+    if memo in board.answers:
+        known = board.answers[memo]
+        assert not isinstance(known, bool)
+        return known
+    lower = board.flag(memo)
+    label = f"group {v.members.key}"
+    if not isinstance(right, bool):
+        board.at_most([(1, lower), (-1, right)], 0, rule, label)
+    for u in board.units_of(v):
+        if u.priority >= priority:
+            board.at_most([(1, board.lost(u)), (len(u.pods), lower)], len(u.pods), rule, label)
+    board.answers[memo] = lower
+    return lower
 
 
 def _across(

@@ -1,10 +1,10 @@
 """Rights: who may evict whom, as things are after a plan (docs/design/order.md, section 4)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..models import GroupKey, QueueName
-from .evictable import victim_priority
+from ..models import GroupKey, Pod, QueueName
+from .evictable import loss_priority, victim_priority
 from .limits import limits_of
 from .members import Members
 from .outcome import Outcome
@@ -111,12 +111,12 @@ class Rights:
         self._standing = standing_of(outcome.scene)
         self._places = places_of(self._standing, outcome)
         self._kinds: dict[GroupKey, _Kind] = {}
-        self._known: dict[tuple[_Kind, GroupKey, int | None], str] = {}
+        self._known: dict[tuple[_Kind, GroupKey, int, int], str] = {}
         self._fits: dict[_Case, bool] = {}
         self._starters: list[tuple[GroupKey, _Kind]] | None = None
 
-    def may(self, claimant: GroupKey, victim: GroupKey, lost: int | None = None) -> str:
-        """Return "own", "cross" or "" for no right to so many of the victim's running pods.
+    def may(self, claimant: GroupKey, victim: GroupKey, lost: Sequence[Pod] | None = None) -> str:
+        """Return "own", "cross" or "" for no right to these of the victim's running pods.
 
         Without ``lost``: to what the outcome evicts.
         """
@@ -124,6 +124,8 @@ class Rights:
             return ""
         if not self._scene.roster[claimant].group.may_preempt:
             return ""
+        if lost is None:
+            lost = self._outcome.losses.get(victim, ())
         return self._of_kind(self._kind_of(claimant), victim, lost)
 
     def holders(self, victim: GroupKey) -> list[GroupKey]:
@@ -133,10 +135,11 @@ class Rights:
             able = [g for g in self._outcome.started if roster[g].group.may_preempt]
             self._starters = [(g, self._kind_of(g)) for g in able]
         held: dict[_Kind, str] = {}
+        lost = self._outcome.losses.get(victim, ())
         out = []
         for g, kind in self._starters:
             if kind not in held:
-                held[kind] = self._of_kind(kind, victim, None)
+                held[kind] = self._of_kind(kind, victim, lost)
             if held[kind] and g != victim:
                 out.append(g)
         return out
@@ -148,10 +151,12 @@ class Rights:
             self._kinds[claimant] = (g.group.queue, g.group.priority, asks)
         return self._kinds[claimant]
 
-    def _of_kind(self, kind: _Kind, victim: GroupKey, lost: int | None) -> str:
-        ask = (kind, victim, lost)
+    def _of_kind(self, kind: _Kind, victim: GroupKey, lost: Sequence[Pod]) -> str:
+        v = self._scene.roster[victim]
+        top = loss_priority(v, lost) if lost else victim_priority(v)
+        ask = (kind, victim, len(lost), top)
         if ask not in self._known:
-            self._known[ask] = self._may(*kind, victim, lost)
+            self._known[ask] = self._may(*kind, v, len(lost), top)
         return self._known[ask]
 
     def _may(
@@ -159,25 +164,23 @@ class Rights:
         queue: QueueName,
         priority: int,
         asks: tuple[int, ...],
-        victim: GroupKey,
-        lost: int | None,
+        v: Members,
+        lost: int,
+        top: int,
     ) -> str:
         scene = self._scene
-        v = scene.roster[victim]
         allowed = scene.config.evictions
         if queue == v.group.queue:
-            return "own" if allowed != "none" and victim_priority(v) < priority else ""
-        if scene.config.priority_everywhere and victim_priority(v) > priority:
+            return "own" if allowed != "none" and top < priority else ""
+        if scene.config.priority_everywhere and top > priority:
             return ""
-        if lost is None:
-            lost = len(self._outcome.losses.get(victim, ()))
         for measure in MEASURES:
             branches = cross_branches(scene, queue, v.group.queue, asks, measure)
             if (
                 branches is not None
                 and self._within(branches.claimant, asks, measure)
                 and self._places.may_lose(
-                    victim, branches.victim, lost, len(v.running), measure, asks
+                    v.key, branches.victim, lost, len(v.running), measure, asks
                 )
             ):
                 return "cross"

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import overload
 
 from ..models import GroupKey, QueueName
-from .evictable import victim_priority
+from .evictable import loss_priority
 from .items import Item
 from .outcome import Outcome
 from .places import may_go
@@ -197,7 +197,7 @@ class Takers:
     def _victim(self, victim: GroupKey) -> tuple[QueueName, int]:
         if victim not in self._victims:
             m = self._scene.roster[victim]
-            self._victims[victim] = (m.group.queue, victim_priority(m))
+            self._victims[victim] = (m.group.queue, loss_priority(m, self._outcome.losses[victim]))
         return self._victims[victim]
 
     @cached_property

@@ -22,7 +22,7 @@ from ..policies.budgets import covering_of
 from ..policies.cells_tracker import celled
 from ..policies.cost import spare_members
 from ..policies.device_room import sharing_nodes
-from ..policies.evictable import evictable, given_up, victim_priority
+from ..policies.evictable import evictable, given_up, lowest_priority, victim_priority
 from ..policies.items import nominated_pods
 from ..policies.ledger import Matrix
 from ..policies.levels import Levels, Worth
@@ -200,12 +200,15 @@ class _Compiler:
         """Let claimants that have the same rights to everything be one."""
         if c not in self._same_claimant:
             own = frozenset(
-                v.index for v in victims if v.queue == c.queue and v.priority < c.priority
-            )
-            cross = frozenset(
-                v.index
+                (v.index, _limit(v, c.priority))
                 for v in victims
-                if v.queue != c.queue and self._may_want(c, v.queue, v.priority)
+                if v.queue == c.queue and v.lowest < c.priority
+            )
+            everywhere = self.scene.config.priority_everywhere
+            cross = frozenset(
+                (v.index, _limit(v, c.priority + 1) if everywhere else None)
+                for v in victims
+                if v.queue != c.queue and self._may_want(c, v.queue, v.lowest)
             )
             key: object = (own, (c.queue, c.asks, cross)) if cross else (own, None)
             if not c.may_preempt:
@@ -224,7 +227,11 @@ class _Compiler:
                 continue
             queue = m.group.queue
             if given_up(scene, m):
-                out.append(Victim(len(out), m, queue, victim_priority(m), True, 0, given_up=True))
+                out.append(
+                    Victim(
+                        len(out), m, queue, *self._priorities(m, m.running), True, 0, given_up=True
+                    )
+                )
                 continue
             if self.scope is not None and m.key not in self.scope.victims:
                 continue
@@ -233,10 +240,14 @@ class _Compiler:
             surplus = min(spare_members(m), len(able))
             if not able or not (whole or surplus > 0):
                 continue
-            priority = victim_priority(m)
-            if any(self._may_want(c, queue, priority) for c in claimants):
-                out.append(Victim(len(out), m, queue, priority, whole, max(0, surplus)))
+            of = self._priorities(m, able)
+            if any(self._may_want(c, queue, min(of)) for c in claimants):
+                out.append(Victim(len(out), m, queue, *of, whole, max(0, surplus)))
         return tuple(out), bool(out)
+
+    @staticmethod
+    def _priorities(m: Members, able: Sequence[Pod]) -> tuple[int, int]:
+        return victim_priority(m), lowest_priority(m, able)
 
     def _may_want(self, c: Claimant, queue: QueueName, priority: int) -> bool:
         if queue == c.queue:
@@ -258,7 +269,9 @@ class _Compiler:
                     continue
                 labels = tuple(sorted(p.labels.items())) if self.sees_pods else None
                 held = (p.devices, p.cells, p.claimed)
-                kind = (p.role, p.spec, p.started_s, self._budgets(p), labels, held)
+                kind = (
+                    p.role, p.spec, p.priority, p.started_s, self._budgets(p), labels, held,
+                )  # fmt: skip
                 same.setdefault((node_of.get(p.key, -1), kind), []).append(p)
             for (node, _), pods in same.items():
                 row = tuple(int(x) for x in scene.row(pods[0]))
@@ -378,3 +391,8 @@ class _Compiler:
             keys |= {t.topology_key for t in (*spec.affinity, *spec.anti_affinity)}
             keys |= {c.topology_key for c in spec.spread}
         return tuple(sorted(keys))
+
+
+def _limit(v: Victim, limit: int) -> int | None:
+    """Return below which priority pods of the victim may go; None: all of them may."""
+    return None if v.priority < limit else limit

@@ -123,7 +123,7 @@ def why_it_runs_on(outcome: Outcome, g: Members, m: Members) -> Story:
         return "kept", f"runs in queue {closed[0]}, which is not reclaimable"
     start = {p.key: scene.nodes[0].name for p in (g.first or g.pending[:1])}
     best = Outcome(scene, {**outcome.places, **start}, outcome.evicted, bound=())
-    if rights_of(best).may(g.key, m.key, len(outcome.kept(m.key))):
+    if rights_of(best).may(g.key, m.key, outcome.kept(m.key)):
         return "budget", "may be evicted, but the rules bear no eviction that would suffice"
     asks = [r for r, v in enumerate(scene.rows(g.pending)) if v]
     measures = [x for x in MEASURES if cross_branches(scene, g.group.queue, m.group.queue, asks, x)]

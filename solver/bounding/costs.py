@@ -20,8 +20,12 @@ def tell_costs(ground: Ground, program: Program, tier: int, most: int) -> None:
     mine = [n for n, claimed in enumerate(later) if not claimed]
     if not mine:
         return
-    weights, kinds = victim_weights(ground.parts.scene), ground.kinds
-    pods = [float(weights[kinds[n].priority, kinds[n].queue]) for n in mine]
+    of_queue: dict[QueueName, list[tuple[int, int]]] = {}
+    for (priority, queue), weight in victim_weights(ground.parts.scene).items():
+        of_queue.setdefault(queue, []).append((priority, weight))
+    kinds = [ground.kinds[n] for n in mine]
+    # A kind knows the least priority of what it stands for.
+    pods = [float(min(w for p, w in of_queue[k.queue] if p >= k.priority)) for k in kinds]
     # A power of two, so that dividing by it rounds nothing.
     unit = 2.0 ** np.floor(np.log2(max(1.0, *pods)))
     row = program.add_rows(most / unit)

@@ -8,7 +8,6 @@ import numpy as np
 from ...models import Pod
 from ...policies.budgets import covering_of
 from ...policies.cost import age_s, losses_of, spare_members
-from ...policies.evictable import victim_priority
 from ...policies.eviction_cost import weight_of
 from ...policies.ledger import Matrix
 from .ground import Ground
@@ -161,7 +160,7 @@ class Leaving:
         place = int(self._obstacles.place[len(self._column_of) - 1])
         if place >= 0:
             _count(self._left[shape, place], column)
-        key = (m.group.queue, victim_priority(m), shape)
+        key = (m.group.queue, t.of.priority, shape)
         _count(self._of_all[key], column)
         for kind in t.kinds[shape]:
             _count(self._of_kind[kind], column)

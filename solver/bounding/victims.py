@@ -13,7 +13,7 @@ import numpy as np
 
 from ...models import GroupKey, Pod, QueueName
 from ...policies.cost import spare_members
-from ...policies.evictable import evictable_flags, given_up, victim_priority
+from ...policies.evictable import evictable_flags, given_up, lowest_priority
 from ...policies.ledger import Matrix
 from ...policies.members import Members
 from ...policies.scene import Scene
@@ -50,6 +50,7 @@ class Candidate:
     samples: Sequence[Pod]
     """One pod of each spec among them."""
     priority: int
+    """The least that a right to some of them has to exceed."""
     nodes: Sequence[int]
     """Of each pod that may go; −1: none that is known."""
 
@@ -126,7 +127,7 @@ def candidates(scene: Scene) -> list[Candidate]:
         most = len(able) if whole else min(spare_members(m), len(able))
         if most > 0 and not given_up(scene, m):
             samples = tuple({id(p.spec): p for p in able}.values())
-            out.append(Candidate(m, able, most, samples, victim_priority(m), nodes))
+            out.append(Candidate(m, able, most, samples, lowest_priority(m, able), nodes))
     return out
 
 

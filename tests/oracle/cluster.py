@@ -210,13 +210,16 @@ class Cluster:
             and self.queue_of[self.group_of[i]] != NOWHERE
         )
         self.victim_priority = [
-            max([group.priority, *(self.pods[i].priority for i in self.running[g])])
-            for g, group in enumerate(self.groups)
+            self.priority_of(g, self.running[g]) for g in range(len(self.groups))
         ]
         self.elastic_running: list[tuple[int, ...]] = []
         for g in range(len(self.groups)):
             minimum = self.minimum_of(g, self.running[g])
             self.elastic_running.append(tuple(i for i in self.running[g] if i not in minimum))
+
+    def priority_of(self, g: int, lost: Iterable[int]) -> int:
+        """Return the larger of the group's and the lost pods' priorities."""
+        return max([self.groups[g].priority, *(self.pods[i].priority for i in lost)])
 
     def given_up(self, started: AbstractSet[int]) -> frozenset[int]:
         """Return the pods of broken groups that go for nobody where these pods start."""

@@ -207,7 +207,7 @@ class Court:
 
     def _priority(self, x: Piece) -> int:
         c = self.cluster
-        return c.groups[x.group].priority if x.starts else c.victim_priority[x.group]
+        return c.groups[x.group].priority if x.starts else c.priority_of(x.group, x.pods)
 
     def _is_lower(self, g: int, x: Piece) -> bool:
         return self._priority(x) < self.cluster.groups[g].priority

@@ -30,7 +30,9 @@ PREEMPTION = rule("preemption")
 
 def right(outcome: Any, claimant: str, victim: str, lost: int | None = None) -> str:
     """Return "own", "cross" or "" for the right of one group to another."""
-    return rights_of(outcome).may(GroupKey(f"x/{claimant}"), GroupKey(f"x/{victim}"), lost)
+    of = GroupKey(f"x/{victim}")
+    pods = None if lost is None else outcome.scene.roster[of].running[:lost]
+    return rights_of(outcome).may(GroupKey(f"x/{claimant}"), of, pods)
 
 
 # (a) Inside a queue
