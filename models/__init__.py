@@ -31,7 +31,7 @@ from .plan import (
 )
 from .pod import Pod, PodState
 from .podspec import HostPort, PodSpec, PodTerm, SpreadConstraint, Toleration
-from .queue import UNLIMITED, Queue, QueueState
+from .queue import UNLIMITED, Queue, QueueState, Reclaims
 from .resource_claim import Claim, ClaimSpec, DeviceMatch, DeviceRequest, PodClaim, PoolDevice
 from .selector import LabelSelector, NodeSelectorTerm, Requirement
 from .snapshot import Snapshot, snapshot_of
@@ -94,6 +94,7 @@ __all__ = [
     "QueueShare",
     "QueueState",
     "Reason",
+    "Reclaims",
     "Rejected",
     "Requirement",
     "ResourceQuota",

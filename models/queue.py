@@ -24,6 +24,15 @@ class QueueState(StrEnum):
     UNKNOWN = "Unknown"
 
 
+class Reclaims(StrEnum):
+    """What groups of a queue may take from other queues, if they have a right to it."""
+
+    ANY = "any"
+    LOWER = "lower"
+    """Work of lower priority than theirs alone."""
+    NEVER = "never"
+
+
 class Queue(Value, frozen=True):
     """One queue. A resource missing in ``capability`` is not limited there."""
 
@@ -37,6 +46,9 @@ class Queue(Value, frozen=True):
     """A named 0 is kept: it means that nothing is due. UNLIMITED is allowed."""
     guarantee: Amounts = ZERO
     reclaimable: bool = True
+    preempts: bool = True
+    """Its groups may evict work of lower priority in the queue itself."""
+    reclaims: Reclaims = Reclaims.ANY
     state: QueueState = QueueState.OPEN
     namespaces: frozenset[str] | None = None
     """Namespaces that may use the queue; None: all."""

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .rights import cross_branches
+from .rights import cross_branches, limit_of
 from .standing import MEASURES, Measure, StandingTable, standing_of
 from .standing_rows import out_parts, within_var
 
@@ -25,20 +25,18 @@ def _right(
 ) -> "Var | bool":
     if not c.may_preempt:
         return False
-    if c.queue == v.queue:
-        if board.scene.config.evictions == "none" or v.lowest >= c.priority:
-            return False
-        return v.priority < c.priority or _lower(board, rule, v, c.priority, True)
-    everywhere = board.scene.config.priority_everywhere
-    if everywhere and v.lowest > c.priority:
+    limit = limit_of(board.scene, c.queue, v.queue, c.priority)
+    if limit is not None and v.lowest >= limit:
         return False
+    if c.queue == v.queue:
+        return limit is None or v.priority < limit or _lower(board, rule, v, limit, True)
     memo = ("right", c.queue, c.asks, v.index)  # beyond that, priority plays no part here
     if memo not in board.answers:
         board.answers[memo] = _across(board, rule, table, c, v)
     right = board.answers[memo]
-    if everywhere and v.priority > c.priority and right is not False:
-        return _lower(board, rule, v, c.priority + 1, right)
-    return right
+    if limit is None or v.priority < limit or right is False:
+        return right
+    return _lower(board, rule, v, limit, right)
 
 
 def _lower(board: "Board", rule: str, v: "Victim", priority: int, right: "Var | bool") -> "Var":

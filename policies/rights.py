@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..models import GroupKey, Pod, QueueName
+from ..models import GroupKey, Pod, QueueName, Reclaims
 from .evictable import loss_priority, victim_priority
 from .limits import limits_of
 from .members import Members
@@ -38,6 +38,21 @@ def _nothing_is_due(scene: Scene, branch: QueueName, asks: Iterable[int]) -> boo
     return bool(mine) and all(
         not table.due[branch].get(r) and not limits.guarantee[branch][r] for r in mine
     )
+
+
+NOTHING = -(1 << 32)
+"""Below every priority."""
+
+
+def limit_of(scene: Scene, claimant: QueueName, victim: QueueName, priority: int) -> int | None:
+    """Return below which priority a group of one queue may take work of another; None: any."""
+    queue, config = scene.tree.queues.get(claimant), scene.config
+    if claimant == victim:
+        able = config.evictions != "none" and (queue is None or queue.preempts)
+        return priority if able else NOTHING
+    if queue is not None and queue.reclaims is Reclaims.LOWER:
+        return priority
+    return priority + 1 if config.priority_everywhere else None
 
 
 def asks_of(scene: Scene, m: Members) -> tuple[int, ...]:
@@ -84,7 +99,7 @@ def _cross_branches(
     if not mine or not other or scene.config.evictions != "all":
         return None
     queues = scene.tree.queues
-    if not all(queues[q].reclaimable for q in other):
+    if queues[claimant].reclaims is Reclaims.NEVER or not all(queues[q].reclaimable for q in other):
         return None
     if (
         measure == "entitlement"
@@ -169,11 +184,11 @@ class Rights:
         top: int,
     ) -> str:
         scene = self._scene
-        allowed = scene.config.evictions
-        if queue == v.group.queue:
-            return "own" if allowed != "none" and top < priority else ""
-        if scene.config.priority_everywhere and top > priority:
+        limit = limit_of(scene, queue, v.group.queue, priority)
+        if limit is not None and top >= limit:
             return ""
+        if queue == v.group.queue:
+            return "own"
         for measure in MEASURES:
             branches = cross_branches(scene, queue, v.group.queue, asks, measure)
             if (

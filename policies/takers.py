@@ -14,7 +14,7 @@ from .items import Item
 from .outcome import Outcome
 from .places import may_go
 from .prefixes import Prefixes, changed_by, items_after, items_of_started
-from .rights import cross_branches
+from .rights import cross_branches, limit_of
 from .scene import Scene
 from .standing import MEASURES, Measure, standing_of
 
@@ -149,12 +149,11 @@ class Takers:
     def right(self, kind: _Kind, victim: GroupKey) -> str:
         """Return "own", "cross" or "" for no right of such a claimant to the victim's lost pods."""
         queue, priority, asks = kind
-        config = self._scene.config
-        of, least = self._victim(victim)
-        if queue == of:
-            return "own" if config.evictions != "none" and least < priority else ""
-        if config.priority_everywhere and least > priority:
+        of, top = self._victim(victim)
+        if not self._is_below(queue, of, priority, top):
             return ""
+        if queue == of:
+            return "own"
         ways = self._ways_into(queue, of, asks)
         return "cross" if ways and self._may_lose(victim, ways, asks) else ""
 
@@ -173,15 +172,16 @@ class Takers:
 
     def kinds_with_right(self, victim: GroupKey) -> Iterator[_Kind]:
         """Yield the kinds of claimants with a right to the victim's lost pods."""
-        of, least = self._victim(victim)
-        config = self._scene.config
+        of, top = self._victim(victim)
         own, cross = self._into(of)
-        if config.evictions != "none":
-            yield from (k for k in own if least < k[1])
+        yield from (k for k in own if self._is_below(of, of, k[1], top))
         for (ways, asks), kinds in cross.items():
             if self._may_lose(victim, ways, asks):
-                everywhere = config.priority_everywhere
-                yield from (k for k in kinds if not everywhere or least <= k[1])
+                yield from (k for k in kinds if self._is_below(k[0], of, k[1], top))
+
+    def _is_below(self, claimant: QueueName, victim: QueueName, priority: int, top: int) -> bool:
+        limit = limit_of(self._scene, claimant, victim, priority)
+        return limit is None or top < limit
 
     def groups(self, kind: _Kind) -> Sequence[GroupKey]:
         return self._by_kind[kind]

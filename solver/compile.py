@@ -27,7 +27,7 @@ from ..policies.items import nominated_pods
 from ..policies.ledger import Matrix
 from ..policies.levels import Levels, Worth
 from ..policies.members import Members, Standing
-from ..policies.rights import asks_of, cross_branches
+from ..policies.rights import asks_of, cross_branches, limit_of
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
 from .scope import Scope
@@ -200,13 +200,12 @@ class _Compiler:
         """Let claimants that have the same rights to everything be one."""
         if c not in self._same_claimant:
             own = frozenset(
-                (v.index, _limit(v, c.priority))
+                (v.index, self._limit(c, v))
                 for v in victims
-                if v.queue == c.queue and v.lowest < c.priority
+                if v.queue == c.queue and self._may_want(c, v.queue, v.lowest)
             )
-            everywhere = self.scene.config.priority_everywhere
             cross = frozenset(
-                (v.index, _limit(v, c.priority + 1) if everywhere else None)
+                (v.index, self._limit(c, v))
                 for v in victims
                 if v.queue != c.queue and self._may_want(c, v.queue, v.lowest)
             )
@@ -249,12 +248,18 @@ class _Compiler:
     def _priorities(m: Members, able: Sequence[Pod]) -> tuple[int, int]:
         return victim_priority(m), lowest_priority(m, able)
 
+    def _limit(self, c: Claimant, v: Victim) -> int | None:
+        """Return below which priority pods of the victim may go; None: all of them may."""
+        limit = limit_of(self.scene, c.queue, v.queue, c.priority)
+        return None if limit is None or v.priority < limit else limit
+
     def _may_want(self, c: Claimant, queue: QueueName, priority: int) -> bool:
-        if queue == c.queue:
-            return self.scene.config.evictions != "none" and priority < c.priority
-        if queue not in self.scene.tree:
+        limit = limit_of(self.scene, c.queue, queue, c.priority)
+        if limit is not None and priority >= limit:
             return False
-        if self.scene.config.priority_everywhere and priority > c.priority:
+        if queue == c.queue:
+            return True
+        if queue not in self.scene.tree:
             return False
         return cross_branches(self.scene, c.queue, queue, c.asks, "due") is not None
 
@@ -391,8 +396,3 @@ class _Compiler:
             keys |= {t.topology_key for t in (*spec.affinity, *spec.anti_affinity)}
             keys |= {c.topology_key for c in spec.spread}
         return tuple(sorted(keys))
-
-
-def _limit(v: Victim, limit: int) -> int | None:
-    """Return below which priority pods of the victim may go; None: all of them may."""
-    return None if v.priority < limit else limit

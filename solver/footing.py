@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..models import GroupKey, Pod, QueueName
 from ..policies.ledger import Matrix
 from ..policies.limits import limits_of
-from ..policies.rights import asks_of, cross_branches
+from ..policies.rights import asks_of, cross_branches, limit_of
 from ..policies.standing import MEASURES, Measure
 
 if TYPE_CHECKING:
@@ -53,9 +53,10 @@ def rights_to(
     for victim in taken:
         runner = herd.at[victim]
         queue = scene.snapshot.group(victim).queue
+        limit = limit_of(scene, g.queue, queue, g.priority)
+        if limit is not None and herd.priority[runner] >= limit:
+            return None
         if queue == g.queue:
-            if herd.priority[runner] >= g.priority:
-                return None
             continue
         pledge = _cross(draft, g.queue, queue, asks, runner, int(draft.gone.of_runner[runner]))
         if pledge is None:

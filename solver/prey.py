@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import GroupKey, Pod, QueueName
+from ..models.queue import ROOT
 from ..policies.ledger import Matrix
-from ..policies.rights import asks_of
+from ..policies.rights import asks_of, limit_of
 from ..policies.tracker import Mask
 from .draft import Draft
 from .herd import Herd
@@ -82,7 +83,11 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> Preys | None:
     if beyond is not None:
         touched = beyond[0] | (beyond[1] > 0)
     mine = herd.of_queue[herd.number[g.queue]] if g.queue in herd.number else herd.nobody
-    touched[mine[herd.priority[mine] < g.priority]] = True
+    lower = limit_of(scene, g.queue, g.queue, g.priority)
+    assert lower is not None  # inside a queue there always is one
+    touched[mine[herd.priority[mine] < lower]] = True
+    if (elsewhere := limit_of(scene, g.queue, ROOT, g.priority)) is not None:
+        touched &= (herd.queue == herd.number.get(g.queue, -1)) | (herd.priority < elsewhere)
     at = np.flatnonzero(touched)
     """Nothing of the other runners may go, as long as they have no place in here."""
     if not len(at):
@@ -99,7 +104,7 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> Preys | None:
         first, elastic = beyond[0][at], beyond[1][at]
         single = np.where(free, np.minimum(np.maximum(elastic - gone, 0), surplus), 0)
         takes = whole & np.where(herd.has_minimum[at], first, elastic >= running)
-    own = free & (queue == herd.number.get(g.queue, -1)) & (herd.priority[at] < g.priority)
+    own = free & (queue == herd.number.get(g.queue, -1)) & (herd.priority[at] < lower)
     single = np.where(own, surplus, single)
     takes |= own & whole
     spared = own if draft.spares == "own" else takes | (single > 0)

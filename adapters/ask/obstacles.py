@@ -6,7 +6,7 @@ room, on nodes and in its queues.
 
 from collections.abc import Sequence
 
-from ...models import GroupKey, Pod, QueueName
+from ...models import GroupKey, Pod, QueueName, Reclaims
 from ...policies.budget_overlap import unevictable
 from ...policies.evictable import evictable, victim_priority
 from ...policies.fitting import Field
@@ -108,7 +108,13 @@ def why_it_runs_on(outcome: Outcome, g: Members, m: Members) -> Story:
     if not g.group.may_preempt:
         return "polite", "runs, and this group may not preempt"
     theirs, ours = victim_priority(m), g.group.priority
+    mine = scene.tree.queues.get(g.group.queue)
     if m.group.queue == g.group.queue:
+        if mine is not None and not mine.preempts:
+            return (
+                "settings",
+                f"runs in the same queue, and {mine.name} lets nobody evict inside it",
+            )
         if theirs >= ours:
             return "priority", f"runs with priority {theirs} in the same queue, against {ours}"
         return "budget", (
@@ -117,6 +123,10 @@ def why_it_runs_on(outcome: Outcome, g: Members, m: Members) -> Story:
     queues = scene.tree.queues
     if scene.config.evictions != "all":
         return "settings", "runs, and the settings let nobody evict across queues"
+    if mine is not None and mine.reclaims is Reclaims.NEVER:
+        return "settings", f"runs, and queue {mine.name} lets nobody evict across queues"
+    if mine is not None and mine.reclaims is Reclaims.LOWER and theirs >= ours:
+        return "priority", f"runs with priority {theirs} in another queue, against {ours}"
     _, other = scene.tree.apart(g.group.queue, m.group.queue)
     closed = [q for q in other if not queues[q].reclaimable]
     if closed:

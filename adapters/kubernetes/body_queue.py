@@ -109,6 +109,15 @@ class FairSharing(Outside):
     weight: Quantity = None
 
 
+class KueuePreemption(Outside):
+    """Whom groups of a ClusterQueue may evict."""
+
+    within_cluster_queue: (
+        Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority", ""] | None
+    ) = None
+    reclaim_within_cohort: Literal["Never", "LowerPriority", "Any", ""] | None = None
+
+
 class KueueSpec(Outside):
     """``spec`` of a ClusterQueue or a Cohort."""
 
@@ -120,6 +129,7 @@ class KueueSpec(Outside):
     fair_sharing: FairSharing | None = None
     stop_policy: Literal["None", "Hold", "HoldAndDrain", ""] | None = None
     namespace_selector: Any = None
+    preemption: KueuePreemption | None = None
 
 
 class KueueQueue(Outside):

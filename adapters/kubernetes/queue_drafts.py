@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ...models import UNLIMITED, QueueState
+from ...models import UNLIMITED, QueueState, Reclaims
 from ...models.quantity import parse_signed
 from ..paths import below
 from .body_queue import (
@@ -48,6 +48,8 @@ class QueueDraft:
     deserved: dict[str, int] = field(default_factory=dict)
     guarantee: dict[str, int] = field(default_factory=dict)
     reclaimable: bool = True
+    preempts: bool = True
+    reclaims: Reclaims = Reclaims.ANY
     state: QueueState = QueueState.OPEN
     namespaces: frozenset[str] | None = None
     created_s: int = 0

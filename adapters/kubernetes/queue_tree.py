@@ -77,6 +77,8 @@ def _queue(
         deserved=dict(sorted(d.deserved.items())),
         guarantee=Amounts(d.guarantee),
         reclaimable=d.reclaimable,
+        preempts=d.preempts,
+        reclaims=d.reclaims,
         state=d.state,
         namespaces=d.namespaces,
         created_s=d.created_s,

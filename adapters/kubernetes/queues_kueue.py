@@ -2,15 +2,16 @@
 
 nominalQuota (summed over flavors) is due; borrowingLimit bounds what may come on top;
 what lendingLimit keeps back is guaranteed. Without a cohort nothing can be borrowed. Of a resource
-that a ClusterQueue does not cover nothing is due to it.
+that a ClusterQueue does not cover nothing is due to it. What its preemption says, bounds the rights
+of its groups; where it says nothing, they have all rights there are.
 """
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from ...models import QueueState
+from ...models import QueueState, Reclaims
 from .body_pod import SelectorBody
-from .body_queue import FlavorResource, KueueQueue, KueueSpec
+from .body_queue import FlavorResource, KueuePreemption, KueueQueue, KueueSpec
 from .faults import Faults, Ledger
 from .meta import Thing
 from .places import Surroundings
@@ -20,6 +21,7 @@ from .selectors import label_selector
 from .shape import shaped
 
 _THOUSANDTHS = 1000
+_RECLAIMS = {"Never": Reclaims.NEVER, "LowerPriority": Reclaims.LOWER}
 
 
 def kueue_queues(
@@ -117,6 +119,9 @@ def _leaf(thing: Thing, names: _Names, around: Surroundings, ledger: Ledger) -> 
     draft.deserved = quotas.nominal
     draft.guarantee = quotas.kept if cohort else {}
     draft.namespaces = namespaces
+    said = spec.preemption or KueuePreemption()
+    draft.preempts = said.within_cluster_queue != "Never"
+    draft.reclaims = _RECLAIMS.get(said.reclaim_within_cohort or "", Reclaims.ANY)
     if cohort:
         draft.capability = {r: quotas.nominal[r] + v for r, v in quotas.borrowing.items()}
     else:

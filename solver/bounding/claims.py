@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...models import QueueName
+from ...models import QueueName, Reclaims
 from ...models.queue import ROOT
 from ...policies.evictable import given_up
 from ...policies.items import nominated_pods
@@ -40,10 +40,16 @@ def claims_of(table: StandingTable, types: Sequence[Type]) -> Claims:
     own: dict[QueueName, int] = {}
     for t in able:
         g = t.sample.group
+        if not scene.tree.queues[g.queue].preempts:
+            continue
         own[g.queue] = max(own.get(g.queue, g.priority), g.priority)
     across: dict[tuple[QueueName, Measure], tuple[QueueName, ...]] = {}
     if allowed == "all":
-        asks = {(t.sample.group.queue, asks_of(scene, t.sample)) for t in able}
+        asks = {
+            (queue, asks_of(scene, t.sample))
+            for t in able
+            if scene.tree.queues[queue := t.sample.group.queue].reclaims is not Reclaims.NEVER
+        }
         for measure in MEASURES:
             for q, asked in sorted(asks):
                 below = _below(scene, q, asked, measure)

@@ -246,11 +246,16 @@ def may_ever_evict(s: Standing, g: int, unit: Unit) -> bool:
         return False
     mine, theirs = c.queue_of[g], c.queue_of[h]
     if mine == theirs:
-        return c.priority_of(h, unit.pods) < c.groups[g].priority
+        return c.queues[mine].preempts and c.priority_of(h, unit.pods) < c.groups[g].priority
     branches = c.branches(mine, theirs)
     if branches is None:
         return False
     if c.config.priority_everywhere and c.priority_of(h, unit.pods) > c.groups[g].priority:
+        return False
+    reclaims = c.queues[mine].reclaims
+    if reclaims == "never":
+        return False
+    if reclaims == "lower" and c.priority_of(h, unit.pods) >= c.groups[g].priority:
         return False
     path = c.path[theirs]
     return all(c.queues[q].reclaimable for q in path[: path.index(branches[1]) + 1])
