@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apportion.models import UNLIMITED, QueueState, Snapshot
+from apportion.models import UNLIMITED, QueueState, Reclaims, Snapshot
 from kubernetes_objects import (
     group_in,
     in_group,
@@ -332,6 +332,26 @@ def test_cluster_queues_lend_and_borrow_in_their_cohort() -> None:
     assert (a.weight, b.weight) == (1, 2)
     assert queue_in(world, "all").deserved == {}
     assert world.counted == {"Queue.scheduling.volcano.sh": 1}
+
+
+@pytest.mark.parametrize(
+    ("said", "preempts", "reclaims"),
+    [
+        (None, True, Reclaims.ANY),
+        ({}, True, Reclaims.ANY),
+        ({"withinClusterQueue": "Never"}, False, Reclaims.ANY),
+        ({"withinClusterQueue": "LowerOrNewerEqualPriority"}, True, Reclaims.ANY),
+        ({"reclaimWithinCohort": "Never"}, True, Reclaims.NEVER),
+        ({"reclaimWithinCohort": "LowerPriority"}, True, Reclaims.LOWER),
+        ({"reclaimWithinCohort": "Any"}, True, Reclaims.ANY),
+    ],
+)
+def test_a_cluster_queue_says_whom_its_groups_evict(
+    said: dict[str, str] | None, preempts: bool, reclaims: Reclaims
+) -> None:
+    a = queue_in(kueue(cluster_queue("a", {"nominalQuota": 4}, preemption=said)), "a")
+
+    assert (a.preempts, a.reclaims) == (preempts, reclaims)
 
 
 def test_cohorts_are_inner_queues_with_quotas_of_their_own() -> None:

@@ -7,6 +7,7 @@ import pytest
 from apportion.models import (
     Config,
     GroupKey,
+    Reclaims,
     Snapshot,
 )
 from apportion.policies.rights import rights_of
@@ -16,6 +17,7 @@ from .builders import (
     GPU,
     Members,
     after,
+    but,
     evicted,
     node,
     placed,
@@ -67,6 +69,45 @@ def test_a_pod_of_higher_priority_protects_its_group() -> None:
     )
 
     assert refuses(PREEMPTION, after(world, "g0@n1", "v0"), "group x/v")
+
+
+def mixed(mine: int, **queue_: Any) -> Snapshot:
+    """Return a group at 0 whose pods are at 9, 0 and 5 and of which one has to stay."""
+    return snapshot(
+        node("n1", 3),
+        queue("q", **queue_),
+        but(but(Members("v", "q", on=["n1"] * 3, minimum=1), 0, priority=9), 2, priority=5),
+        Members("g", "q", waiting=2, minimum=1, priority=mine),
+    )
+
+
+@pytest.mark.parametrize(
+    ("mine", "gone", "want"),
+    [
+        (5, "v1", True),
+        (5, "v2", False),
+        (6, "v2", True),
+        (0, "v1", False),
+        (6, "v1 v2", True),
+        (5, "v1 v2", False),
+        (9, "v0 v1 v2", False),
+        (10, "v0 v1 v2", True),
+    ],
+)
+def test_only_the_pods_that_go_have_to_be_of_lower_priority(
+    mine: int, gone: str, want: bool
+) -> None:
+    starts = "g0@n1" if len(gone) == 2 else "g0@n1 g1@n1"
+
+    outcome = after(mixed(mine), starts, gone)
+
+    assert bool(accepts(PREEMPTION, outcome)) is want
+    assert bool(refuses(PREEMPTION, outcome, "group x/v", "for nobody with a right")) is not want
+    assert right(outcome, "g", "v") == ("own" if want else "")
+
+
+def test_a_queue_may_let_nobody_evict_inside_it() -> None:
+    assert refuses(PREEMPTION, after(mixed(9, preempts=False), "g0@n1", "v1"), "group x/v")
 
 
 def test_who_may_not_preempt_evicts_nobody() -> None:
@@ -202,6 +243,33 @@ def test_what_is_not_reclaimable_stays() -> None:
     outcome = after(two_queues(1, 1, reclaimable=False), "g0@n1", "v1")
 
     assert refuses(PREEMPTION, outcome, "group x/v")
+
+
+@pytest.mark.parametrize(
+    ("reclaims", "mine", "want"),
+    [
+        (Reclaims.ANY, 0, True),
+        (Reclaims.LOWER, 9, False),
+        (Reclaims.LOWER, 10, True),
+        (Reclaims.NEVER, 10, False),
+    ],
+)
+def test_the_claimants_queue_says_what_it_reclaims(
+    reclaims: Reclaims, mine: int, want: bool
+) -> None:
+    world = snapshot(
+        node("n1", 2),
+        queue("a", due=1),
+        queue("b", due=1, reclaims=reclaims),
+        Members("v", "a", on=["n1"] * 2, minimum=0, priority=9),
+        Members("g", "b", waiting=1, priority=mine),
+    )
+
+    outcome = after(world, "g0@n1", "v1")
+
+    assert bool(accepts(PREEMPTION, outcome)) is want
+    assert bool(refuses(PREEMPTION, outcome, "group x/v", "for nobody with a right")) is not want
+    assert right(outcome, "g", "v") == ("cross" if want else "")
 
 
 @pytest.mark.parametrize(("upper", "want"), [(True, True), (False, False)])
