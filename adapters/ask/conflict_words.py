@@ -57,7 +57,7 @@ def _gang(told: Alone, subject: Subject) -> Member:
         if m.role_need:
             roles = ", ".join(f"{n} of role {r}" for r, n in sorted(m.role_need.items()))
             said += f" ({roles})"
-        said += "".join(f"; of parts, {c}" for c in m.choices)
+        said += "".join(f"; needs {c}" for c in m.choices)
     return Member(*subject, said)
 
 
