@@ -138,6 +138,28 @@ class KueueQueue(Outside):
     spec: KueueSpec | None = None
 
 
+class FlavorToleration(Outside):
+    """A toleration that a flavor gives to its workloads."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class ResourceFlavorSpec(Outside):
+    """``spec`` of a ResourceFlavor: the nodes that it stands for."""
+
+    node_labels: dict[str, str] | None = None
+    tolerations: list[FlavorToleration] | None = None
+
+
+class ResourceFlavor(Outside):
+    """A ResourceFlavor without its head."""
+
+    spec: ResourceFlavorSpec | None = None
+
+
 class LocalQueueSpec(Outside):
     """``spec`` of a LocalQueue."""
 

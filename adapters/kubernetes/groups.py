@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from ...models import Amounts, Group, Pod, PodState
 from ..paths import below
 from .drafts import FINISHED, Draft, replica_of
@@ -204,7 +206,7 @@ def build(
         placed = placement_of(m.draft, m.pods, owners, world)
         group = _group(m, names, owners, world, placed)
         groups.append(group)
-        pods.extend(
+        made = (
             pod_of(
                 c, group.key, world, placed.subgroups_of.get(c.thing.key, ()),
                 placed.roles.get(c.thing.key),
@@ -212,6 +214,10 @@ def build(
             )
             for c in m.pods
         )  # fmt: skip
+        nodes, queue = world.queue_nodes, group.queue
+        if queue in nodes.places:
+            made = (replace(p, spec=nodes.narrowed(p.spec, queue)) for p in made)
+        pods.extend(made)
     return groups, pods
 
 

@@ -99,6 +99,7 @@ KUEUE_READERS: dict[tuple[str, str], Read] = {
     ("kueue.x-k8s.io", "Cohort"): _rare(queue.KueueQueue),
     ("kueue.x-k8s.io", "LocalQueue"): _rare(queue.LocalQueue),
     ("kueue.x-k8s.io", "WorkloadPriorityClass"): _rare(rare.WorkloadPriorityClass),
+    ("kueue.x-k8s.io", "ResourceFlavor"): _rare(queue.ResourceFlavor),
 }
 """Read only with queues from Kueue, counted otherwise."""
 

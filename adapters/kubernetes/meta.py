@@ -14,7 +14,8 @@ from .times import seconds_of
 
 CLUSTER_WIDE = frozenset(
     (
-        "Node", "Namespace", "PriorityClass", "Queue", "ClusterQueue", "Cohort",
+        "Node", "Namespace", "PriorityClass", "Queue", "ClusterQueue", "Cohort", "ResourceFlavor",
+        "WorkloadPriorityClass",
         "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment",
         "NodeResourceTopology", "Numatopology", "HyperNode", "Topology",
         "ResourceSlice", "DeviceClass", "DeviceTaintRule",

@@ -22,6 +22,7 @@ from .options import ReadOptions
 from .owners import OWNER_KINDS, Owners
 from .queue_drafts import QueueDraft, elastic_quota, kai_queue, volcano_queue
 from .queue_names import KOORDINATOR_NAME, QueueNames
+from .queue_nodes import QueueNodes, places_of_kueue, places_of_volcano
 from .queue_paths import with_paths
 from .queue_tree import queues_of
 from .queues_kueue import kueue_queues
@@ -54,7 +55,16 @@ def world_of(objects: Objects, options: ReadOptions, ledger: Ledger) -> World:
         numa=numa_of(objects, ledger),
         refusals=refusals(objects.of("", "Pod"), taken_at_s),
         charges=Charges.of(objects, DeviceClaims.of(objects, ledger)),
+        queue_nodes=queue_nodes_of(objects, options, ledger),
     )
+
+
+def queue_nodes_of(objects: Objects, options: ReadOptions, ledger: Ledger) -> QueueNodes:
+    if options.queues_from == "kueue":
+        queues = objects.of("kueue.x-k8s.io", "ClusterQueue")
+        flavors = objects.of("kueue.x-k8s.io", "ResourceFlavor")
+        return QueueNodes(places_of_kueue(queues, flavors, ledger))
+    return QueueNodes(places_of_volcano(objects.of("scheduling.volcano.sh", "Queue"), ledger))
 
 
 def priorities_of(objects: Objects, ledger: Ledger) -> Priorities:

@@ -121,8 +121,6 @@ def _warn_of_root(draft: QueueDraft, ledger: Ledger) -> None:
 
 
 def _warn_of_unused(thing: Thing, spec: VolcanoQueueSpec, ledger: Ledger) -> None:
-    if spec.affinity:
-        ledger.warn(thing.title, "spec.affinity", _NOT_USED)
     if spec.extend_clusters:
         ledger.warn(thing.title, "spec.extendClusters", _NOT_USED)
     if spec.dequeue_strategy == "fifo":

@@ -14,6 +14,7 @@ from .meta import Thing
 from .numa import NumaReports
 from .options import ReadOptions
 from .places import Surroundings
+from .queue_nodes import QueueNodes
 from .resources import Defaults, amounts
 from .storage import Storage
 from .topologies import Topologies
@@ -116,6 +117,7 @@ class World:
     """By owner, nodes whose kubelets have refused too many of its pods lately."""
     charges: Charges = field(default_factory=Charges)
     """With the device claims that it charges."""
+    queue_nodes: QueueNodes = field(default_factory=QueueNodes)
 
 
 def namespaces_of(things: Iterable[Thing]) -> dict[str, Namespace]:

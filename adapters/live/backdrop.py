@@ -25,6 +25,7 @@ from ..kubernetes.parts import (
     owners_of,
     priorities_of,
     queue_names_of,
+    queue_nodes_of,
     quotas_of,
     topologies_of,
     world_of,
@@ -49,6 +50,7 @@ _KUEUE: tuple[Kind, ...] = (
     ("kueue.x-k8s.io", "LocalQueue"),
     ("kueue.x-k8s.io", "ClusterQueue"),
     ("kueue.x-k8s.io", "Cohort"),
+    ("kueue.x-k8s.io", "ResourceFlavor"),
 )
 _PRIORITIES: tuple[Kind, ...] = (
     ("scheduling.k8s.io", "PriorityClass"),
@@ -201,6 +203,12 @@ class Backdrop:
         queues = version(_VOLCANO_QUEUE, ("scheduling.run.ai", "Queue"), *_ELASTIC, *_KUEUE)
         around = stamp if self.options.queues_from == "kueue" else ()
         self._renew("queues", (queues, around), self._make_queues)
+        old = self.world.queue_nodes
+        self._renew("queue nodes", queues, self._make_queue_nodes)
+        if self.world.queue_nodes.places == old.places:
+            self.world.queue_nodes = old
+        else:
+            causes.groups = True
 
     def _renew_storage(self, causes: Causes) -> None:
         version = self.objects.version
@@ -252,6 +260,9 @@ class Backdrop:
 
     def _make_queues(self) -> None:
         self.queues = all_queues(self.objects, self.world)
+
+    def _make_queue_nodes(self) -> None:
+        self.world.queue_nodes = queue_nodes_of(self.objects, self.options, self.ledger)
 
     def _make_quotas(self) -> None:
         self.quotas = quotas_of(self.objects, self.ledger)

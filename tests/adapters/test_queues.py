@@ -85,9 +85,13 @@ def test_the_object_of_the_root_is_no_queue() -> None:
 
 
 def test_parts_that_are_not_used_are_said_once() -> None:
-    world = snapshot(queue("a", affinity={"nodeGroupAffinity": {}}, dequeueStrategy="fifo"))
+    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": ["g"]}
+    world = snapshot(queue("a", affinity={"nodeGroupAffinity": preferred}, dequeueStrategy="fifo"))
 
-    assert [w.path for w in world.warnings] == ["spec.affinity", "spec.dequeueStrategy"]
+    assert [w.path for w in world.warnings] == [
+        "spec.affinity.nodeGroupAffinity.preferredDuringSchedulingIgnoredDuringExecution",
+        "spec.dequeueStrategy",
+    ]
 
 
 def at_path(name: str, path: str, weights: str | None = None, **spec: Any) -> dict[str, Any]:

@@ -89,6 +89,7 @@ class Changing:
             self._makers[("kueue.x-k8s.io", "ClusterQueue")] = (3, self._cluster_queue)
             self._makers[("kueue.x-k8s.io", "Cohort")] = (1, self._cohort)
             self._makers[("kueue.x-k8s.io", "LocalQueue")] = (3, self._local_queue)
+            self._makers[("kueue.x-k8s.io", "ResourceFlavor")] = (1, self._flavor)
 
     def steps(self, n: int, most: int = 4) -> Iterator[list[tuple[Kind, str, str, Data | None]]]:
         """Yield n times what changes at once: kind, namespace, name, object or None for gone."""
@@ -401,7 +402,13 @@ class Changing:
 
     def _local_queue(self) -> Data:
         return obj("kueue.x-k8s.io/v1beta1", "LocalQueue", self._name("lq", 2), self._space(),
-                   spec={"clusterQueue": self._name("cq", 2)})  # fmt: skip
+                   spec={"clusterQueue": self._name("cq", 2),
+                         "stopPolicy": self._one("None", "None", "Hold")})  # fmt: skip
+
+    def _flavor(self) -> Data:
+        labels = self._one({}, {"zone": "a"}, {"zone": "b"})
+        return obj("kueue.x-k8s.io/v1beta1", "ResourceFlavor", "f", None,
+                   spec={"nodeLabels": labels})  # fmt: skip
 
     def _owner(self, api: str, kind: str, name: str, above: tuple[str, str] | None) -> Data:
         meta: Data = self._meta()
