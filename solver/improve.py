@@ -6,6 +6,7 @@ it. Sizes follow success: a neighbourhood in which there surely is nothing bette
 takes too long shrinks.
 """
 
+import time
 from collections.abc import Sequence
 
 from ..policies.api import Objective
@@ -23,13 +24,16 @@ LEAST, MOST = 16, 256
 """How many nodes the first neighbourhood has: as many as there is time for."""
 GROWTH = 3
 """So many times as many has the next one, where there surely is nothing better in it."""
-S_PER_VARIABLE = 60e-6
-"""Seconds until a variable is in the solver, its rows told and its answer judged, on a core of
-2024; a guess, until a first neighbourhood has been built."""
+S_PER_VARIABLE = 100e-6
+"""Seconds of a core of 2024 until a variable is in the solver, its rows told and its answer judged:
+a guess, until a first neighbourhood has been built. On a busy machine it takes longer by as much as
+judging the first plan does."""
 SHARE, FIRST_SHARE = 0.5, 0.2
 """Part of the time left that building one may take, as far as is known; and the first one."""
 SOLVE = 0.6
 """Part of what is then left that one solve may take."""
+SHORTEST_S = 1e-6
+"""Less time than that is not told from none."""
 ROUNDS, EFFORT = 8, 2000
 """Without a clock: so many neighbourhoods, each with so much of the solver's time, in ms."""
 
@@ -58,7 +62,10 @@ class _Improvement:
     ) -> None:
         self._scene, self._levels, self._goals = scene, levels, goals
         self._best, self._process, self._clock = first, process, clock
-        self._rate_s = S_PER_VARIABLE
+        began_s, used_s = clock.spent(), time.process_time()
+        self._value = vector_of(outcome_of(scene, first, levels), goals)
+        used_s = max(SHORTEST_S, time.process_time() - used_s)
+        self._rate_s = S_PER_VARIABLE * max(1.0, (clock.spent() - began_s) / used_s)
         """What a variable took in the last neighbourhood, besides solving it."""
 
     def run(self) -> Decision:
@@ -86,7 +93,7 @@ class _Improvement:
     def _first_size(self, around: Contended) -> int:
         left, size = self._clock.left(), MOST
         while left is not None and size > LEAST:
-            if around.variables(size) * S_PER_VARIABLE <= FIRST_SHARE * left:
+            if around.variables(size) * self._rate_s <= FIRST_SHARE * left:
                 break
             size //= 2
         return size
@@ -116,9 +123,10 @@ class _Improvement:
         return is_better, answer.is_closed
 
     def _accept(self, decision: Decision) -> bool:
-        before = outcome_of(self._scene, self._best, self._levels)
         after = outcome_of(self._scene, decision, self._levels)
-        if vector_of(after, self._goals) <= vector_of(before, self._goals) or verify(after):
+        value = vector_of(after, self._goals)
+        if value <= self._value or verify(after):
             return False
+        self._value = value
         self._best = Decision(decision.places, decision.evicted, after)
         return True

@@ -1,6 +1,8 @@
 """Neighbourhoods: what moves makes room for what is held; better and legal, or as it was."""
 
+import time
 from collections.abc import Sequence
+from itertools import count
 
 import pytest
 
@@ -99,6 +101,26 @@ def test_nothing_is_begun_where_all_starts_or_no_time_is_left() -> None:
     for tried in (served, late):
         assert tried.after is tried.before
         assert tried.process.asked == []
+
+
+class Ticking(Clock):
+    """A clock on which every look takes a millisecond."""
+
+    def spent(self) -> float:
+        self.started += 0.001
+        return self.started
+
+
+@pytest.mark.parametrize(("used_ms", "begins"), [(1, True), (0, False)])
+def test_none_is_begun_on_a_machine_too_busy_to_end_it(
+    used_ms: int, begins: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = count(step=used_ms)
+    monkeypatch.setattr(time, "process_time", lambda: next(now) / 1000)
+
+    tried = Tried(freed_and_idle(), clock=Ticking(0.5, started=0.0))
+
+    assert bool(tried.process.asked) == begins
 
 
 @pytest.mark.parametrize("status", ["KILLED", "LATE", "UNKNOWN", "INFEASIBLE"])
