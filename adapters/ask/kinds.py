@@ -27,7 +27,7 @@ from .fewest import fewest
 from .numbers import number_that_does
 from .obstacles import wanted_of
 from .promising import models_that_help
-from .raises import lowered, lowest, raises_of
+from .raises import less_than, raises_of
 from .trial import Trial, is_small
 from .victims import Room
 from .waits import Waits
@@ -109,13 +109,11 @@ class Asked:
         if edits and self._does(edits):
             yield from self._amounts("due", edits)
 
-    def _amounts(self, kind: str, edits: Sequence[SetQueue]) -> Iterator[Change]:
-        """Yield amounts that do; then as low ones as do, proven smallest if there is time."""
-        yield self._change(kind, edits, False)
-        least = lowest(self._scene, edits, self._trial)
-        proven = all(map(self._trial.refuted, lowered(least)))
-        if proven or least != edits:
-            yield self._change(kind, least, proven, Revised)
+    def _amounts(self, kind: str, edits: list[SetQueue]) -> Iterator[Change]:
+        def less(of: list[SetQueue]) -> list[list[SetQueue]]:
+            return less_than(self._scene, of, self._is_small)
+
+        yield from self._least(kind, edits, lambda of: list(of), less)
 
     # Wishes
 

@@ -1,18 +1,19 @@
 """Raises: amounts of queues that would have to be larger for a group to stay within them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
 from ...models import Pod, QueueName
-from ...models.edits import Edit, SetQueue
+from ...models.edits import SetQueue
 from ...policies.limits import limits_of
 from ...policies.members import Members
 from ...policies.outcome import Outcome
 from ...policies.quota import non_preemptible_use
 from ...policies.scene import Scene
-from .fewest import last_of
-from .numbers import Judge
+
+MOST_AMOUNTS = 10
+"""So many sums of requests are tried for one amount."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,48 +54,25 @@ def raises_of(outcome: Outcome, m: Members, wanted: Sequence[Pod]) -> Raises:
     return Raises(tuple(out), asked)
 
 
-def lowered(edits: Sequence[SetQueue]) -> list[list[Edit]]:
-    """Return the edits with one amount a unit less, for each of the amounts."""
-    out: list[list[Edit]] = []
-    for k, e in enumerate(edits):
-        if isinstance(e, SetQueue) and e.amount is not None:
-            less = SetQueue(e.queue, e.setting, e.resource, e.amount - 1)
-            out.append([*edits[:k], less, *edits[k + 1 :]])
-    return out
+def less_than(scene: Scene, edits: Sequence[SetQueue], any_: bool) -> list[list[SetQueue]]:
+    """Return what is less: one of the edits left out, or one amount lower.
 
-
-def lowest(scene: Scene, edits: Sequence[SetQueue], trial: Judge) -> list[SetQueue]:
-    """Return amounts that do, each lowered as far as plans bear it out, one after the other.
-
-    Sums of what pods ask for make the difference mostly, so they are tried before single units.
+    ``any_``: by all that could make a difference, the least first; else by a unit.
     """
-    out = list(edits)
+    out = [[*edits[:k], *edits[k + 1 :]] for k in range(len(edits)) if len(edits) > 1]
     for k, e in enumerate(edits):
-        step = gcd(*(p.spec.requests.get(e.resource, 0) for p in scene.snapshot.pods)) or 1
-
-        def does(amount: int, k: int = k, e: SetQueue = e) -> bool:
-            changed = SetQueue(e.queue, e.setting, e.resource, amount)
-            return trial.starts([*out[:k], changed, *out[k + 1 :]])
-
-        least = _lowest(does, e.amount or 0, _now(scene, e), step)
-        out[k] = SetQueue(e.queue, e.setting, e.resource, least)
+        amount = e.amount or 0
+        lower = _amounts(scene, e, amount) if any_ else []
+        for n in (*lower, amount - 1):
+            changed = SetQueue(e.queue, e.setting, e.resource, n)
+            out.append([*edits[:k], changed, *edits[k + 1 :]])
     return out
 
 
-def _lowest(does: Callable[[int], bool], amount: int, now: int, step: int) -> int:
-    """Return the lowest amount that does, above the one that there is now."""
-    if amount - 1 <= now or not does(amount - 1):
-        return amount
-    return _lowered_by(does, *_lowered_by(does, amount, now, step), 1)[0]
-
-
-def _lowered_by(does: Callable[[int], bool], amount: int, now: int, unit: int) -> tuple[int, int]:
-    """Return the lowest amount so many units less that does, and one that does not."""
-    n = last_of(lambda n: does(amount - n * unit), 0, -(-(amount - now) // unit))
-    return amount - n * unit, max(now, amount - (n + 1) * unit)
-
-
-def _now(scene: Scene, e: SetQueue) -> int:
+def _amounts(scene: Scene, e: SetQueue, below: int) -> list[int]:
+    """Return sums of what pods ask for, and what is just above, from the amount now upwards."""
+    step = gcd(*(p.spec.requests.get(e.resource, 0) for p in scene.snapshot.pods)) or 1
     queue = scene.tree.queues[QueueName(e.queue)]
-    named = queue.deserved if e.setting == "due" else queue.capability
-    return named.get(e.resource, 0)
+    now = (queue.deserved if e.setting == "due" else queue.capability).get(e.resource, 0)
+    sums = range(now - now % step, below, max(step, (below - now) // MOST_AMOUNTS))
+    return sorted({n for s in (now, *sums) for n in (s, s + 1) if now < n < below - 1})

@@ -1,13 +1,13 @@
 """Changes that are told are the smallest of their kind."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 
 from apportion.adapters.ask.explain import explain
-from apportion.adapters.ask.raises import lowest
+from apportion.adapters.ask.raises import less_than
 from apportion.models import Config, GroupKey, Snapshot
-from apportion.models.edits import Edit, SetQueue
+from apportion.models.edits import SetQueue
 from apportion.policies.registry import rules_for
 from apportion.policies.scene import Scene
 from apportion.solver.process import SolverProcess
@@ -54,42 +54,18 @@ def test_a_limit_is_no_higher_than_it_has_to_be(solver: SolverProcess) -> None:
     assert says(start, "queue", solver) == [("set the limit of queue q to 9 cpu", True)]
 
 
-class Threshold:
-    """Answers as a trial would where an amount has to be so large."""
-
-    is_over = False
-
-    def __init__(self, least: int) -> None:
-        self._least = least
-        self.asked = 0
-
-    def starts(self, edits: Sequence[Edit]) -> bool:
-        self.asked += 1
-        (e,) = edits
-        assert isinstance(e, SetQueue)
-        assert e.amount is not None
-        return e.amount >= self._least
-
-    could = has_room = likely = starts
-
-
-@pytest.mark.parametrize(
-    ("least", "most_asked"),
-    [
-        pytest.param(9000, 1, id="as told"),
-        pytest.param(6000, 6, id="a sum of requests"),
-        pytest.param(4501, 30, id="between sums of requests"),
-        pytest.param(2001, 30, id="just above what it is"),
-    ],
-)
-def test_amounts_are_lowered_as_far_as_they_do(least: int, most_asked: int) -> None:
+def test_less_of_an_amount_is_a_sum_of_requests_or_a_unit_less() -> None:
     start = snapshot(
         node("n", 12), queue("q", due=2), Members("g", "q", 2, waiting=1),
-        Members("h", "q", 3, waiting=1),
+        Members("h", "q", 4, waiting=1),
     )  # fmt: skip
-    scene, trial = Scene(start, CONFIG, rules_for(CONFIG)), Threshold(least)
+    scene = Scene(start, CONFIG, rules_for(CONFIG))
+    edits = [SetQueue("q", "due", "cpu", 6000), SetQueue("q", "due", "memory", 1)]
 
-    found = lowest(scene, [SetQueue("q", "due", "cpu", 9000)], trial)
+    def amounts(any_: bool) -> list[int | None]:
+        less = less_than(scene, edits, any_)
+        return [e.amount for some in less for e in some if e.resource == "cpu" and len(some) > 1]
 
-    assert found == [SetQueue("q", "due", "cpu", least)]
-    assert trial.asked <= most_asked
+    assert [edits[1:], edits[:1]] == less_than(scene, edits, True)[:2]
+    assert amounts(False)[:1] == [5999]
+    assert amounts(True)[:4] == [2001, 4000, 4001, 5999]
