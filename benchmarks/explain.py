@@ -59,7 +59,7 @@ class Case:
 
 CASES = (Case(200, 800, 60, 8, 1.0), Case(2_000, 2_000, 24, 3, 5.0))
 LIMIT = 0.7
-"""Part of the time wanted that may go into looking for changes; what is begun by then is ended."""
+"""Part of the time wanted that may go into looking for changes; a draft begun by then is ended."""
 EACH = 12
 """Groups of one cluster."""
 
