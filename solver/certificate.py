@@ -12,14 +12,19 @@ from ..policies.goals import EVICTION_COSTS
 from ..policies.levels import TIERS, Level, Levels, Tier
 from ..policies.outcome import Outcome
 from ..policies.scene import Scene
-from .bounding.bounds import Reached, work_bounds
+from .bounding.bounds import LIMIT_S, Reached, work_bounds
 from .bounding.prices import price_bounds
 from .rows import TierResult
 
 
-def certified(outcome: Outcome, tiers: Sequence[TierResult]) -> list[TierResult]:
-    """Return the tiers of an outcome with the better of two bounds: what is known, and ours."""
-    work = _work_bounded(outcome, tiers)
+def certified(
+    outcome: Outcome, tiers: Sequence[TierResult], limit_s: float = LIMIT_S
+) -> list[TierResult]:
+    """Return the tiers of an outcome with the better of two bounds: what is known, and ours.
+
+    ``limit_s``: processor time to tighten bounds of work in, where answers are not deterministic.
+    """
+    work = _work_bounded(outcome, tiers, limit_s)
     least = _costs_bounded(outcome, tiers)
     out: list[TierResult] = []
     for t in tiers:
@@ -32,7 +37,9 @@ def certified(outcome: Outcome, tiers: Sequence[TierResult]) -> list[TierResult]
     return out
 
 
-def _work_bounded(outcome: Outcome, tiers: Sequence[TierResult]) -> Mapping[Tier, int]:
+def _work_bounded(
+    outcome: Outcome, tiers: Sequence[TierResult], limit_s: float
+) -> Mapping[Tier, int]:
     scene, levels = outcome.scene, outcome.levels
     assert levels is not None
     best: dict[Tier, int] = {}
@@ -43,7 +50,7 @@ def _work_bounded(outcome: Outcome, tiers: Sequence[TierResult]) -> Mapping[Tier
     work: dict[Tier, int] = {t.goal.name: t.value for t in tiers if isinstance(t.goal, Work)}
     wanting: dict[Tier, bool] = {tier: work[tier] < best[tier] for tier in best}
     reached = Reached(work, ByPriority().measure(outcome))
-    for tier, bound in work_bounds(scene, levels, reached, wanting):
+    for tier, bound in work_bounds(scene, levels, reached, wanting, limit_s):
         best[tier] = min(best[tier], bound)
     return best
 

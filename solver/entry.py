@@ -19,6 +19,7 @@ from ..policies.scene import Scene
 from ..policies.standing import standing_of
 from .assemble import assemble
 from .beside import Beside
+from .bounding.bounds import LIMIT_S
 from .certificate import certified, nothing_starts
 from .compile import Compiled, compile_board
 from .decode import Decision, decode, outcome_of
@@ -41,7 +42,7 @@ from .stages import stages_of
 
 OBJECTIONS = 40
 """So often the checker may object to a greedy plan before it is given up as a whole."""
-AFTERWARDS = 0.06
+AFTERWARDS = 0.08
 """Part of the budget that is left to what follows the search: order, bounds, the plan."""
 AS_LONG, WITH_VICTIMS, OF_REST = 0.4, 1.2, 0.5
 """What is left to it at least, in times of what greedy took, and where its plan evicts somebody;
@@ -168,7 +169,7 @@ def solve(
     if config.engine == "greedy":
         base = outcome_of(scene, greedy, levels)
         return _greedy_answer(base, goals, config, clock, "asked for")
-    clock = clock.before(kept_for_the_end(clock, greedy))
+    whole, clock = clock, clock.before(kept_for_the_end(clock, greedy))
     if not greedy.places and not greedy.evicted and not clock.is_out():
         base = outcome_of(scene, greedy, levels)
         if nothing_starts(base):
@@ -214,9 +215,15 @@ def solve(
         )  # fmt: skip
     ordered = put_in_order(outcome, clock)
     tiers = tier_results(goals, ordered.outcome, outcome, board, stages, found)
-    tiers = certified(ordered.outcome, tiers)
+    tiers = certified(ordered.outcome, tiers, _time_for_bounds(whole))
     row = _row(found, compiled, config, ordered)
     return Answer(decision_of(ordered.outcome), tiers, row)
+
+
+def _time_for_bounds(clock: Clock) -> float:
+    """Return the processor time for bounds after a search: what the budget leaves."""
+    left = clock.left()
+    return LIMIT_S if left is None else max(0.0, min(LIMIT_S, left))
 
 
 def kept_for_the_end(clock: Clock, greedy: Decision) -> float:

@@ -23,9 +23,10 @@ OTHERS: tuple[tuple[Score, Spares], ...] = (
     ("spread", "returning"),
 )
 """What is tried besides, those first that were better than the first plan most often."""
-NEAR: tuple[tuple[Score, Spares], ...] = (("first", "returning"),)
-"""What is tried where a search follows: nobody who packs pod by pod shall have a better plan."""
-SHARE, NEAR_SHARE = 0.8, 0.1
+NEAR: tuple[tuple[Score, Spares], ...] = (("first", "returning"), ("align", "returning"))
+"""What is tried where a search follows: nobody who packs pod by pod shall have a better plan, and
+what fits best is the better start where more is asked for than there is."""
+SHARE, NEAR_SHARE = 0.8, 0.3
 """Part of the time left that a further plan may take, were it to take as long as the first; and
 where a search follows."""
 

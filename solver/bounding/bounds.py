@@ -15,8 +15,7 @@ from .model import model_of
 from .program import Real
 
 LIMIT_S = 0.5
-"""Processor time for all tiers together, the first solve of each left out; none by the clock where
-answers are deterministic."""
+"""Processor time for all tiers together, unless another is said."""
 
 
 @dataclass(frozen=True)
@@ -29,16 +28,21 @@ class Reached:
 
 
 def work_bounds(
-    scene: Scene, levels: Levels, reached: Reached, wanting: Mapping[Tier, bool]
+    scene: Scene,
+    levels: Levels,
+    reached: Reached,
+    wanting: Mapping[Tier, bool],
+    limit_s: float = LIMIT_S,
 ) -> Iterator[tuple[Tier, int]]:
     """Yield for each wanting tier what no plan surpasses that is as good in the tiers before.
 
     That is one that reaches as much work there, and evicts for it no more pods, counted by
-    priority, than the plan at hand does in all.
+    priority, than the plan at hand does in all. ``limit_s`` is for all tiers together, the first
+    solve of each left out; there is no limit where answers are deterministic.
     """
     if scene.ledger.dtype is object or not any(wanting.values()):
         return
-    until = inf if scene.config.deterministic else time.process_time() + LIMIT_S
+    until = inf if scene.config.deterministic else time.process_time() + limit_s
     ground = model_of(scene, levels)
     parts = ground.parts
     program = parts.program

@@ -1,10 +1,20 @@
 """Greedy plans carry bounds: by counting where all starts that could."""
 
 import pytest
+from benchmarks.priority_instances import Small, small
 
 from apportion.models import Config, Plan, TierRow
+from apportion.policies.fairness import Work
 from apportion.policies.levels import TIERS
-from apportion.solver.entry import plan
+from apportion.policies.outcome import Outcome
+from apportion.policies.registry import rules_for
+from apportion.policies.scene import Scene
+from apportion.solver.certificate import certified
+from apportion.solver.decode import outcome_of
+from apportion.solver.entry import plan, settle_greedy
+from apportion.solver.greedy import rank_and_place
+from apportion.solver.leveling import levels_of
+from apportion.solver.rows import TierResult
 from oracle.build import Members, node, queue, snapshot
 
 from .children import InProcess
@@ -70,3 +80,25 @@ def test_group_that_fits_nowhere_is_told_of_no_victims_where_nobody_runs() -> No
     made = plan(snapshot(node("n1", 1), queue("q"), Members("big", "q", 2, waiting=1)))
 
     assert [r.rule for r in made.held[0].reasons] == ["capacity"]
+
+
+def planned() -> Outcome:
+    """Return what greedy makes of a cluster of which more is asked than it has."""
+    config = Config()
+    scene = Scene(small(Small(16, 4, 2, 105, 0)), config, rules_for(config))
+    ranking = rank_and_place(scene)
+    levels = levels_of(scene, ranking)
+    return outcome_of(scene, settle_greedy(scene, ranking, levels), levels)
+
+
+def test_bounds_without_time_are_wider_and_right() -> None:
+    outcome = planned()
+    tiers = [TierResult(w, w.measure(outcome), None) for w in map(Work, TIERS)]
+
+    tight, wide = certified(outcome, tiers), certified(outcome, tiers, limit_s=0.0)
+
+    for near, far in zip(tight, wide, strict=True):
+        assert near.bound is not None
+        assert far.bound is not None
+        assert near.value <= near.bound <= far.bound
+    assert [t.bound for t in tight] != [t.bound for t in wide]
