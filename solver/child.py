@@ -93,7 +93,10 @@ def _solve(model: Any, request: dict[str, Any], out: IO[bytes]) -> dict[str, Any
 
     status = solver.solve(run, Stream() if request.get("stream") else None)
     name = solver.status_name(status)
-    answer: dict[str, Any] = {"status": name, "seconds": solver.wall_time}
+    answer: dict[str, Any] = {
+        "status": name, "seconds": solver.wall_time,
+        "effort": float(solver.response_proto.deterministic_time),
+    }  # fmt: skip
     if name in ("OPTIMAL", "FEASIBLE"):
         answer["values"] = list(solver.response_proto.solution)[:count]
     # Stopped before it searched, the solver says 0 where it knows no bound.

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .child import HEAD, send
@@ -46,6 +46,8 @@ class Reply:
     values: tuple[int, ...] | None = None
     bound: int | None = None
     detail: str = ""
+    effort_s: float = field(default=0.0, compare=False)
+    """Seconds of the solver's own time that it took, which no clock decides."""
 
 
 def reply_of(message: object, model: Linear) -> Reply:
@@ -62,11 +64,15 @@ def reply_of(message: object, model: Linear) -> Reply:
             raise ValueError("values outside their ranges")
     if bound is not None and type(bound) is not int:
         raise ValueError("a bound that is no whole number")
+    effort = message.get("effort", 0.0)
+    if type(effort) is not float or not 0.0 <= effort < float("inf"):
+        raise ValueError("an effort that is no number of seconds")
     return Reply(
         message["status"],
         None if values is None else tuple(values),
         None if bound is None else -bound,
         str(message.get("detail", "")),
+        effort,
     )
 
 
@@ -217,7 +223,8 @@ class SolverProcess:
             return self._gone(f"talks nonsense: {e}", best)
         self.failure = ""
         # Where something was fixed, nothing is known of the model as it is.
-        return Reply(reply.status, best, None if fixed else reply.bound, reply.detail)
+        bound = None if fixed else reply.bound
+        return Reply(reply.status, best, bound, reply.detail, reply.effort_s)
 
     def relax(self, model: Linear, goal: Goal, limit_s: float) -> Relaxed | None:
         """Solve the linear relaxation; None where that fails or takes too long."""

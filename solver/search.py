@@ -40,6 +40,8 @@ LEAP_TAKES = 4
 much time there is none: what it found would come too late, and first things first."""
 FOR_WORK, FOR_OTHERS = 0.8, 0.6
 """Part of the time left for one solve: of work that nobody is evicted for, and of all else."""
+LEAST_EFFORT = 0.02
+"""Part of the budget that every solve gets where the solver's own time is counted."""
 
 
 @dataclass
@@ -120,6 +122,8 @@ class _Search:
         self._leaps_at = None if left is None or not contested else left * WHEN
         self._began_with = left or 0.0
         self._solves = 0
+        self._effort_s = 0.0
+        """What all solves took of the solver's own time; the budget where no clock counts."""
 
     def run(self, hint: Sequence[int | None] | None) -> Found:
         bounds: list[int | None] = [None] * len(self._stages)
@@ -288,10 +292,11 @@ class _Search:
             for s, w in zip(chunk, weights, strict=True)
             for v, c in zip(s.terms.vars, s.terms.coefs, strict=True)
         )
-        reply = self._process.solve(
-            self._model, goal, self._floors, self._best,
-            parameters_of(self._config, self._contested, self._is_symmetric(chunk)), limit,
-        )  # fmt: skip
+        parameters = parameters_of(self._config, self._contested, self._is_symmetric(chunk))
+        if self._config.deterministic:
+            parameters["max_deterministic_time"] = self._effort(share)
+        reply = self._process.solve(self._model, goal, self._floors, self._best, parameters, limit)
+        self._effort_s += reply.effort_s
         if reply.values is not None:
             self._best = reply.values
         if reply.status in ("INFEASIBLE", "INVALID", *NO_ANSWER):
@@ -300,6 +305,14 @@ class _Search:
             self._detail = why if reply.status in NO_ANSWER else self._detail or why
             return reply if reply.values is not None else None
         return reply
+
+    def _effort(self, share: float) -> float:
+        """Return how much of its own time the solver may take for one solve, in seconds.
+
+        However much those before took, something is left to each: what no clock ends comes to all.
+        """
+        budget_s = self._config.budget_ms / 1000.0
+        return max(LEAST_EFFORT * budget_s, (budget_s - self._effort_s) * share)
 
     def _split(self, chunk: Sequence[Stage], reply: Reply) -> list[int | None]:
         """Split a merged bound: an earlier stage's bound is what the sum allows it at most."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from ...models import Config, GroupKey, Node, Plan, Snapshot
 from ...models.edit import edited
@@ -93,17 +94,32 @@ class _Asks:
     _base: Plan | None = None
 
     def fit(self) -> Fit:
-        """Return the number of copies: what counting allows, if it starts; else by bisection."""
+        """Return the number of copies, by bisection; greedy plans say where it may be.
+
+        These are not put in order, which takes the longest of them: none is asked for an answer.
+        """
         most = min(MOST, self._counted())
-        if most == 0 or self.starts(most):
-            return Fit(most, most, exact=most < MOST)
-        low, high = 0, 1
-        while high < most and self.starts(high):
-            low, high = high, min(most, 2 * high)
+        low, high = 0, most + 1
+        if most and self.config.engine != "greedy":
+            config = replace(self.config, engine="greedy", deterministic=False, budget_ms=1)
+            near = _Asks(self.snapshot, config, self.group, self.process)
+            guess = near.between(low, high)
+            for n in (guess, guess + 1):
+                if low < n < high:
+                    low, high = (n, high) if self.starts(n) else (low, n)
+        found = self.between(low, high)
+        return Fit(found, most, exact=found < MOST)
+
+    def between(self, low: int, high: int) -> int:
+        """Return how many copies start, where ``low`` do and ``high`` do not."""
+        step = 1
+        while low + step < high and self.starts(low + step):
+            low, step = low + step, 2 * step
+        high = min(high, low + step)
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self.starts(middle) else (low, middle)
-        return Fit(low, most, exact=True)
+        return low
 
     def starts(self, copies: int) -> bool:
         """Say whether so many copies all start beside what the plan without them does."""

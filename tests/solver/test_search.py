@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,14 @@ from apportion.solver.decode import Decision
 from apportion.solver.entry import kept_for_the_end
 from apportion.solver.linear import goal_of
 from apportion.solver.process import Reply
-from apportion.solver.search import Clock, Found, parameters_of, search
+from apportion.solver.search import (
+    FOR_WORK,
+    LEAST_EFFORT,
+    Clock,
+    Found,
+    parameters_of,
+    search,
+)
 from apportion.solver.stages import Stage
 from oracle.build import Members, node, queue, snapshot
 
@@ -232,7 +240,7 @@ def test_a_clock_is_out_sooner_for_whoever_leaves_time_to_others() -> None:
 @pytest.mark.parametrize(
     ("budget_s", "evicted", "want_s"),
     [
-        pytest.param(10_000.0, [], 600, id="a part of the budget"),
+        pytest.param(10_000.0, [], 800, id="a part of the budget"),
         pytest.param(10_000.0, ["x/a"], 1200, id="victims have prices with bounds"),
         pytest.param(1_200.0, ["x/a"], 100, id="half of the rest goes into what is better"),
         pytest.param(900.0, [], 0, id="greedy took all of it"),
@@ -277,3 +285,21 @@ def test_equal_nodes_are_looked_for_where_packing_is_all_there_is() -> None:
     assert parameters_of(Config(), symmetric=True)["symmetry_level"] == 2
     assert parameters_of(Config())["symmetry_level"] == 0
     assert parameters_of(Config(), contested=True)["symmetry_level"] == 0
+
+
+def test_budget_of_the_solvers_own_time_is_shared_by_all_solves() -> None:
+    model, asked = cluster(), list[float]()
+
+    class Slow(InProcess):
+        def answer(self, of: Asked, parameters: Mapping[str, Any]) -> Reply:
+            if not of.fixed:
+                asked.append(parameters["max_deterministic_time"])
+            return replace(super().answer(of, parameters), effort_s=1.0)
+
+    found = searched(model, Slow())
+
+    budget_s = DETERMINISTIC.budget_ms / 1000
+    assert found.proven
+    assert len(asked) > 2
+    assert asked[:2] == pytest.approx([FOR_WORK * budget_s, FOR_WORK * (budget_s - 1)])
+    assert min(asked) >= LEAST_EFFORT * budget_s
