@@ -288,18 +288,18 @@ def test_equal_nodes_are_looked_for_where_packing_is_all_there_is() -> None:
 
 
 def test_budget_of_the_solvers_own_time_is_shared_by_all_solves() -> None:
-    model, asked = cluster(), list[float]()
+    model, given = cluster(), list[float]()
 
     class Slow(InProcess):
-        def answer(self, of: Asked, parameters: Mapping[str, Any]) -> Reply:
-            if not of.fixed:
-                asked.append(parameters["max_deterministic_time"])
-            return replace(super().answer(of, parameters), effort_s=1.0)
+        def answer(self, asked: Asked, parameters: Mapping[str, Any]) -> Reply:
+            if not asked.fixed:
+                given.append(parameters["max_deterministic_time"])
+            return replace(super().answer(asked, parameters), effort_s=1.0)
 
     found = searched(model, Slow())
 
     budget_s = DETERMINISTIC.budget_ms / 1000
     assert found.proven
-    assert len(asked) > 2
-    assert asked[:2] == pytest.approx([FOR_WORK * budget_s, FOR_WORK * (budget_s - 1)])
-    assert min(asked) >= LEAST_EFFORT * budget_s
+    assert len(given) > 2
+    assert given[:2] == pytest.approx([FOR_WORK * budget_s, FOR_WORK * (budget_s - 1)])
+    assert min(given) >= LEAST_EFFORT * budget_s
