@@ -148,8 +148,8 @@ def _queue_priority(scene: Scene, queue: QueueName) -> tuple[int, ...]:
 
 
 def weight_of(scene: Scene, m: Members) -> int:
-    """Return what each pod of a running group counts among victims."""
-    return victim_weights(scene)[victim_priority(m), m.group.queue]
+    """Return what each pod of a group counts among victims; nothing where none of it runs."""
+    return victim_weights(scene).get((victim_priority(m), m.group.queue), 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,9 +27,9 @@ _LABELS = """
     scheduling.x-k8s.io/pod-group pod-group.scheduling.sigs.k8s.io
     pod-group.scheduling.sigs.k8s.io/name pod-group.scheduling.sigs.k8s.io/min-available
     jobset.sigs.k8s.io/jobset-name jobset.sigs.k8s.io/replicatedjob-name
-    jobset.sigs.k8s.io/job-index
+    jobset.sigs.k8s.io/job-index jobset.sigs.k8s.io/job-key
     leaderworkerset.sigs.k8s.io/name leaderworkerset.sigs.k8s.io/group-index
-    leaderworkerset.sigs.k8s.io/worker-index
+    leaderworkerset.sigs.k8s.io/worker-index leaderworkerset.sigs.k8s.io/group-key
     training.kubeflow.org/job-name training.kubeflow.org/replica-type
     training.kubeflow.org/replica-index training.kubeflow.org/job-role
     ray.io/node-type ray.io/group ray.io/cluster
