@@ -47,6 +47,8 @@ def improved(
     clock: Clock,
 ) -> Decision:
     """Return a better plan where a neighbourhood of it has one, else the plan as it was."""
+    if clock.is_nearly_out():
+        return first
     return _Improvement(scene, levels, goals, first, process, clock).run()
 
 

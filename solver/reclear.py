@@ -49,7 +49,9 @@ def recleared(
     if greedy.places != draft.places or not draft.takers or cells_of(scene) < FEW_CELLS:
         return greedy
     left = clock.left()
-    if (left is not None and left < LEAST_S) or not process.wait(_limit(clock)):
+    if (left is not None and left < LEAST_S) or clock.is_nearly_out():
+        return greedy
+    if not process.wait(_limit(clock)):
         return greedy
     best = greedy
     reached = vector_of(outcome_of(scene, greedy, levels), goals)

@@ -43,6 +43,10 @@ FOR_WORK, FOR_OTHERS = 0.8, 0.6
 LEAST_EFFORT = 0.02
 """Part of the budget that every solve gets where the solver's own time is counted."""
 
+JUDGING = 0.25
+"""Less time than this part of what a plan took so far will not do for a change of it: that has to
+be judged, too."""
+
 
 @dataclass
 class Clock:
@@ -59,6 +63,11 @@ class Clock:
     def is_out(self) -> bool:
         left = self.left()
         return left is not None and left <= 0
+
+    def is_nearly_out(self) -> bool:
+        """Say whether there is too little time left to change a plan and judge it."""
+        left = self.left()
+        return left is not None and left < JUDGING * self.spent()
 
     def spent(self) -> float:
         return time.monotonic() - self.started

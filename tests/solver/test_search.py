@@ -237,6 +237,14 @@ def test_a_clock_is_out_sooner_for_whoever_leaves_time_to_others() -> None:
     assert Clock(None).before(60).left() is None
 
 
+def test_clock_is_nearly_out_where_a_change_could_not_be_judged() -> None:
+    began_s = time.monotonic() - 1000
+
+    assert Clock(1200.0, began_s).is_nearly_out()
+    assert not Clock(1300.0, began_s).is_nearly_out()
+    assert not Clock(None, began_s).is_nearly_out()
+
+
 @pytest.mark.parametrize(
     ("budget_s", "evicted", "want_s"),
     [
