@@ -96,6 +96,7 @@ def test_a_plan_that_would_be_another_now_says_in_which_tier_and_for_whom(tmp_pa
                        .encode()), "is no recorded cycle"),
         (gzip.compress(b"{}")[:-4], "is damaged"),
     ],
+    ids=["not zipped", "of another kind", "no JSON", "with nothing in it", "cut off"],
 )  # fmt: skip
 def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, content: bytes, why: str) -> None:
     (tmp_path / "cycle-0000000001.json.gz").write_bytes(content)

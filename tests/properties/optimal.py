@@ -9,9 +9,10 @@ from apportion.policies.fairness import weights_of
 from apportion.policies.levels import TIERS
 from apportion.solver.process import SolverProcess
 from oracle.envy import objections
+from oracle.legality import violations
 from oracle.search import STEPS, Oversize, optimum, worth
 from properties.solved import Solved, solved
-from properties.trials import BOUNDS, COMPARED, OBJECTIONS, WORSE, Fault, Tally
+from properties.trials import BOUNDS, COMPARED, ILLEGAL, OBJECTIONS, WORSE, Fault, Tally
 
 TOO_LARGE = "too large to try every plan"
 UNSOLVED = "not solved to the end"
@@ -20,7 +21,7 @@ UNSOLVED = "not solved to the end"
 def faults(
     solver: SolverProcess, tally: Tally, snapshot: Snapshot, settings: Config, steps: int = STEPS
 ) -> Iterator[Fault]:
-    """Give what the plan misses: of the optimum of each level, of its bounds, of the order list."""
+    """Give what is illegal, and what the plan misses: of optimum, bounds and the order list."""
     made = solved(snapshot, settings, solver)
     plan, found = made.plan, made.found
     tally.note(plan)
@@ -30,10 +31,12 @@ def faults(
         yield Fault(UNSOLVED, f"{row.engine}, {row.status}: {row.detail}")
     if not row.order_proven:
         yield Fault("order list not gone through", f"after {row.exchanges} exchanges")
+    gone = [e.pod for e in plan.evictions]
+    for said in violations(snapshot, settings, plan.places, gone):
+        yield Fault(ILLEGAL, said)
     for v in order_violations(given(plan), made.scene):
         yield Fault(OBJECTIONS, str(v))
     try:
-        gone = [e.pod for e in plan.evictions]
         for o in objections(snapshot, settings, plan.places, gone):
             yield Fault(OBJECTIONS, f"to the brute force: {o.item}, {o.why}, {o.gives_way}")
         levels = made.worth_by_level()

@@ -1,6 +1,5 @@
 """Groups that need some of many parts: legal, optimal, and both halves of every rule agree."""
 
-from collections.abc import Iterator
 from functools import partial
 from random import Random
 
@@ -10,13 +9,11 @@ from msgspec.structs import replace
 from apportion.models import Config, Snapshot
 from apportion.solver.process import SolverProcess
 from oracle import worlds
-from oracle.legality import violations
 from oracle.parted import with_parts
 from properties import halves, legal, optimal
 from properties.clusters import SMALL, cluster
 from properties.configs import config
-from properties.solved import solved
-from properties.trials import ILLEGAL, Fault, Property, Tally, on_clusters, shards
+from properties.trials import Property, Tally, on_clusters, shards
 
 
 def small(seed: int) -> tuple[Snapshot, Config]:
@@ -36,13 +33,7 @@ def large(seed: int) -> tuple[Snapshot, Config]:
 def test_groups_of_parts_are_solved_as_well_as_can_be(
     seeds: list[int], solver: SolverProcess, tally: Tally
 ) -> None:
-    def faults(snapshot: Snapshot, settings: Config) -> Iterator[Fault]:
-        plan = solved(snapshot, settings, solver).plan
-        for said in violations(snapshot, settings, plan.places, [e.pod for e in plan.evictions]):
-            yield Fault(ILLEGAL, said)
-        yield from optimal.faults(solver, tally, snapshot, settings)
-
-    on_clusters(seeds, tally, Property(small, faults))
+    on_clusters(seeds, tally, Property(small, partial(optimal.faults, solver, tally)))
 
 
 @pytest.mark.parametrize("seeds", shards(25, 4_800_000))

@@ -1,17 +1,13 @@
 """Clusters that mix everything: legal, rows and checker agree, optimal, at rest, the same again."""
 
-from collections.abc import Iterator
 from functools import partial
 
 import pytest
 
-from apportion.models import Config, Snapshot
 from apportion.solver.process import SolverProcess
-from oracle.legality import violations
 from properties import halves, legal, optimal, rows, sameness, settling
 from properties.mixtures import mixture, small_mixture
-from properties.solved import solved
-from properties.trials import ILLEGAL, Fault, Property, Tally, on_clusters, shards
+from properties.trials import Property, Tally, on_clusters, shards
 
 STEPS = 60_000
 """Of the brute force: where there is so much to look at, a step takes long."""
@@ -21,11 +17,7 @@ STEPS = 60_000
 def test_small_mixtures_are_solved_as_well_as_can_be(
     seeds: list[int], solver: SolverProcess, tally: Tally
 ) -> None:
-    def faults(snapshot: Snapshot, settings: Config) -> Iterator[Fault]:
-        plan = solved(snapshot, settings, solver).plan
-        for said in violations(snapshot, settings, plan.places, [e.pod for e in plan.evictions]):
-            yield Fault(ILLEGAL, said)
-        yield from optimal.faults(solver, tally, snapshot, settings, STEPS)
+    faults = partial(optimal.faults, solver, tally, steps=STEPS)
 
     on_clusters(seeds, tally, Property(small_mixture, faults))
 
