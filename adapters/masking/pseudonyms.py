@@ -18,6 +18,7 @@ from ...models import BugError
 
 LETTERS = "bcdfghjklmnprstvwx"
 """Consonants, in order; what marks a pseudonym (q, z) is not among them."""
+_OF_TOKENS = frozenset(LETTERS + "qz")
 _TEXT = re.compile(r"[^0-9]*")
 _DIGITS = re.compile(r"[0-9]+")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
@@ -63,7 +64,9 @@ def pseudonyms(
         if n in members:
             counted.add(head)
     places = sorted({h or _NUMBER for h in heads} - fences)
-    tokens = _rooted(places, sorted(fences), marker)
+    # "g817" may not become "fqbg817".
+    ends = {h[-1] for h in counted if h and set(h) <= _OF_TOKENS}
+    tokens = _rooted(places, sorted(fences), marker, "".join(c for c in LETTERS if c not in ends))
     kin = fences | _kin(places)
     out = {n: n for n in kept}
     for head, tails in heads.items():
@@ -110,8 +113,8 @@ def _kin(ordered: Sequence[str]) -> set[str]:
     return {*above, *above.values()}
 
 
-def _rooted(names: Sequence[str], fences: Sequence[str], marker: str) -> dict[str, str]:
-    """Return tokens for names among words that stay."""
+def _rooted(names: Sequence[str], fences: Sequence[str], marker: str, last: str) -> dict[str, str]:
+    """Return tokens for names among words that stay; they end in one of ``last``, if it has any."""
     fenced = set(fences)
     ordered = sorted({*names, *fences})
     above = _above(ordered)
@@ -127,10 +130,10 @@ def _rooted(names: Sequence[str], fences: Sequence[str], marker: str) -> dict[st
         for low, run, high in _runs(below[parent], fenced, len(parent), first):
             if parent and parent not in fenced:
                 starts = _MARK
-                labels = _letters(len(run), 1)
+                labels = _letters(len(run), 1, last)
             else:
                 starts = _between(low, high) + marker
-                labels = _letters(len(run), 2)
+                labels = _letters(len(run), 2, last)
             out.update(
                 {n: out.get(parent, "") + starts + a for n, a in zip(run, labels, strict=True)}
             )
@@ -165,16 +168,18 @@ def _between(low: str, high: str) -> str:
     raise BugError(f"there is nothing between {low!r} and {high!r}")
 
 
-def _letters(n: int, least: int) -> list[str]:
-    """Return n different texts of one length, in order."""
+def _letters(n: int, least: int, last: str = LETTERS) -> list[str]:
+    """Return n different texts of one length, in order; they end in one of ``last``."""
+    last = last or LETTERS
     width = least
-    while len(LETTERS) ** width < n:
+    while len(LETTERS) ** (width - 1) * len(last) < n:
         width += 1
     out = []
     for i in range(n):
-        text = ""
-        for _ in range(width):
-            i, digit = divmod(i, len(LETTERS))
+        rest, end = divmod(i, len(last))
+        text = last[end]
+        for _ in range(width - 1):
+            rest, digit = divmod(rest, len(LETTERS))
             text = LETTERS[digit] + text
         out.append(text)
     return out

@@ -68,3 +68,12 @@ def test_a_thousand_names_get_pseudonyms_of_one_length() -> None:
     made = pseudonyms({f"n{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(676)}, "q")
 
     assert len({len(m) for m in made.values()}) == 1
+
+
+def test_word_whose_number_is_kept_is_not_found_in_its_pseudonym() -> None:
+    names = [f"{letter}{n}" for letter in "bcdfgh" for n in (1, 817)]
+
+    found = pseudonyms(names, "q", members=names)
+
+    assert [n for n, p in found.items() if n in p] == []
+    assert sorted(names) == sorted(names, key=lambda n: found[n])
