@@ -15,7 +15,7 @@ from ..models import GroupKey, Pod, PodKey, PodState, QueueName
 from ..policies.budgets import covering_of
 from ..policies.cost import age_s, losses_of
 from ..policies.evictable import evictable, given_up, victim_priority
-from ..policies.eviction_cost import weight_of
+from ..policies.eviction_cost import victim_weights
 from ..policies.ledger import Matrix
 from ..policies.members import Members, Standing
 from ..policies.scene import Scene
@@ -71,7 +71,9 @@ class Herd:
     @cached_property
     def weights(self) -> NDArray[np.float64]:
         """What a pod of each runner counts among victims."""
-        return np.array([weight_of(self._scene, r.members) for r in self.runners], dtype=np.float64)
+        of = victim_weights(self._scene)
+        weights = [of[r.priority, r.members.group.queue] for r in self.runners]
+        return np.array(weights, dtype=np.float64)
 
     @cached_property
     def node_of(self) -> Mapping[PodKey, int]:

@@ -15,7 +15,6 @@ from ..models import GroupKey, Pod, PodKey
 from ..policies.api import Constraint
 from ..policies.budgets import covering_of
 from ..policies.cost import lost_work
-from ..policies.eviction_cost import weight_of
 from ..policies.ledger import Matrix
 from ..policies.outcome import Outcome
 from .draft import Draft
@@ -80,8 +79,7 @@ class Hunt:
     # Costs
 
     def _weight(self, prey: Prey) -> int:
-        scene = self._draft.scene
-        return weight_of(scene, scene.roster[prey.group])
+        return int(self._herd.weights[self._herd.at[prey.group]])
 
     def _cost(self, prey: Prey, wave: Wave) -> Cost:
         """Return what counts of pods that leave together, first things first."""

@@ -4,7 +4,7 @@ The main variables of an exact board (every node its own class) are set to the d
 the auxiliary ones can be chosen so that every row holds is asked of CP-SAT.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -96,6 +96,18 @@ class Told:
         if as_many != (len(outcome.places), len(outcome.evicted)):
             return None
         return outcome_of(self._scene, decision, self._levels), values
+
+    def distinct(
+        self, outcomes: Iterable[Outcome], wanted: Callable[[Outcome], bool] = lambda _: True
+    ) -> Iterator[tuple[Outcome, bool]]:
+        """Give wanted decisions as told, once by where pods start, and whether the rows hold."""
+        seen: set[object] = set()
+        for outcome in outcomes:
+            same = self.as_told(outcome)
+            if same is None or str(same[0].places) in seen or not wanted(same[0]):
+                continue
+            seen.add(str(same[0].places))
+            yield same[0], self.best(same[1]) is not None
 
     def best(self, values: Values) -> int | None:
         """Return the best value of the goal (0 without one); None where the rows cannot hold."""

@@ -101,14 +101,7 @@ def told(process: SolverProcess) -> Iterator[tuple[Outcome, bool]]:
     for n in range(60):
         config = Config()
         scene = Scene(instances(n), config, rules_for(config))
-        board = Told(scene, process, RULE)
-        seen: set[object] = set()
-        for outcome in tried(scene, Random(n)):
-            same = board.as_told(outcome)
-            if same is None or str(same[0].places) in seen:
-                continue
-            seen.add(str(same[0].places))
-            yield same[0], board.best(same[1]) is not None
+        yield from Told(scene, process, RULE).distinct(tried(scene, Random(n)))
 
 
 def test_rows_bear_what_the_rule_lets_pass(process: SolverProcess) -> None:

@@ -347,17 +347,13 @@ def told(process: SolverProcess) -> Iterator[tuple[Outcome, bool]]:
     for n in range(100):
         config = Config()
         scene = Scene(crowded(n), config, rules_for(config))
-        board = Told(scene, process, RULE)
-        seen: set[object] = set()
-        for outcome in tried(scene, Random(n)):
-            same = board.as_told(outcome)
-            if same is None or str(same[0].places) in seen:
-                continue
-            whole = all(p.spec.share is None for p, _ in same[0].new_pods)
-            if whole and not accepts(Capacity(), same[0]):
-                continue  # whole devices alone are left to capacity
-            seen.add(str(same[0].places))
-            yield same[0], board.best(same[1]) is not None
+        yield from Told(scene, process, RULE).distinct(tried(scene, Random(n)), is_for_devices)
+
+
+def is_for_devices(outcome: Outcome) -> bool:
+    """Say whether the decision is not one of whole devices alone, which are left to capacity."""
+    shares = any(p.spec.share is not None for p, _ in outcome.new_pods)
+    return shares or bool(accepts(Capacity(), outcome))
 
 
 def test_rows_bear_what_the_rule_lets_pass(process: SolverProcess) -> None:
