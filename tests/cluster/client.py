@@ -21,6 +21,9 @@ THREADS = 12
 GETS_READY = b"storage is (re)initializing"
 """Said with a 429, and by no budget that forbids an eviction."""
 
+NO_CLASS = "no PriorityClass with name"
+"""Said of a pod with 403."""
+
 JSON = "application/json"
 MERGE = "application/merge-patch+json"
 
@@ -136,10 +139,15 @@ class Client:
         return items
 
     def create(self, thing: Mapping[str, Any]) -> Data:
-        """Create the object; its namespace is default where it names none. Return it."""
+        """Create the object; its namespace is default where it names none. Return it.
+
+        A PriorityClass can be used when this returns.
+        """
         meta = thing["metadata"]
         path = self._kind_of(thing).path(None, meta.get("namespace", "default"))
         made: Data = msgspec.json.decode(self.request("POST", path, thing))
+        if thing["kind"] == "PriorityClass":
+            self._wait_admitted(meta["name"], thing["value"])
         return made
 
     def create_all(self, things: Iterable[Mapping[str, Any]], threads: int = THREADS) -> list[Data]:
@@ -154,6 +162,8 @@ class Client:
         query = f"?fieldManager={owner}&force=true"
         sent = "application/apply-patch+yaml"
         made: Data = msgspec.json.decode(self.request("PATCH", path + query, thing, sent=sent))
+        if thing["kind"] == "PriorityClass":
+            self._wait_admitted(meta["name"], thing["value"])
         return made
 
     def patch(
@@ -240,6 +250,32 @@ class Client:
     def kinds(self) -> list[Kind]:
         """Return every kind that the server serves now, in the version it prefers."""
         return self._kinds.all()
+
+    def _wait_admitted(self, name: str, value: int) -> None:
+        """Wait until pods of the PriorityClass are admitted, with this value.
+
+        Admission looks classes up in a copy of its own, which hears of a new one a moment later;
+        it may know an older class of the name till then.
+        """
+        container = {"name": "c", "image": "example.com/work"}
+        tried = {
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "tries-a-priority-"},
+            "spec": {"priorityClassName": name, "containers": [container]},
+        }  # fmt: skip
+
+        def is_known() -> bool:
+            try:
+                made = self.request(
+                    "POST", f"{self.path('pods', None, 'default')}?dryRun=All", tried
+                )
+            except ApiError as error:
+                if error.status != 403 or NO_CLASS not in str(error):
+                    raise
+                return False
+            admitted: bool = msgspec.json.decode(made)["spec"]["priority"] == value
+            return admitted
+
+        until(is_known, f"pods of PriorityClass {name} are admitted with priority {value}")
 
     def _kind_of(self, thing: Mapping[str, Any]) -> Kind:
         return self._kinds.of(thing["apiVersion"], thing["kind"])
