@@ -63,17 +63,20 @@ def _where_best(draft: "Draft", pods: Sequence[Pod]) -> Placed | None:
     waiting: Sequence[Pod] = pods
     while waiting:
         left: list[Pod] = []
-        at = 0
+        at = end = 0
         while at < len(waiting):
             p = waiting[at]
+            if at == end:
+                end = _end_of_alike(draft, waiting, at)
             node = draft.spots_of(p).best(p)
             if node is None:
-                left.append(p)
-                at += 1
-                continue
-            some = _together(draft, waiting, at, node)
-            draft.put_alike(some, node)
-            done += [(q, node) for q in some]
+                # Who is alike would be told the same: nothing starts in between.
+                some = waiting[at : end if _is_free(draft, p) else at + 1]
+                left += some
+            else:
+                some = waiting[at : at + _together(draft, p, end - at, node)]
+                draft.put_alike(some, node)
+                done += [(q, node) for q in some]
             at += len(some)
         if len(left) == len(waiting):
             for p, _ in reversed(done):
@@ -83,26 +86,32 @@ def _where_best(draft: "Draft", pods: Sequence[Pod]) -> Placed | None:
     return done
 
 
-def _together(draft: "Draft", pods: Sequence[Pod], at: int, node: int) -> Sequence[Pod]:
-    """Return the pod and those right behind it that would find this node the best as well."""
+def _end_of_alike(draft: "Draft", pods: Sequence[Pod], at: int) -> int:
+    """Return where those end that follow the pod and are like it, room and rules aside."""
     first, end = pods[at], at + 1
     confined = draft.field.only
+    there = confined.get(first.key)
     while (
         end < len(pods)
         and pods[end].spec is first.spec
         and pods[end].nominated is None
         and pods[end].labels == first.labels
-        and confined.get(pods[end].key) is confined.get(first.key)
+        and confined.get(pods[end].key) is there
     ):
         end += 1
-    if end == at + 1 or not fills_up(draft, node) or not _is_free(draft, first):
-        return pods[at : at + 1]
+    return end
+
+
+def _together(draft: "Draft", first: Pod, alike: int, node: int) -> int:
+    """Return how many of some pods that are alike would find this node the best, the first did."""
+    if alike == 1 or not fills_up(draft, node) or not _is_free(draft, first):
+        return 1
     row = draft.scene.row(first)
     asked = row > 0
     room = (
         int((draft.open_room_on(first.group, node)[asked] // row[asked]).min()) if row.any() else 1
     )
-    return pods[at : at + max(1, min(end - at, room, draft.field.surely(first, node)))]
+    return max(1, min(alike, room, draft.field.surely(first, node)))
 
 
 def _is_free(draft: "Draft", pod: Pod) -> bool:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from benchmarks.large import Large, large
+from msgspec.structs import replace
 
 from apportion.models import Config, Pod, PodKey
 from apportion.policies import fitting
@@ -14,6 +15,18 @@ from apportion.policies.tracker import Resting, those_that
 from apportion.solver import placing
 from apportion.solver.draft import Draft
 from apportion.solver.greedy import rank_and_place
+from apportion.solver.spots import Spots
+from oracle.build import Members, node, queue, snapshot
+
+
+def too_many() -> tuple[Draft, Sequence[Pod]]:
+    """Return two nodes of four cores, and a gang of twelve pods of one."""
+    gang, config = Members("gang", "q", waiting=12, minimum=12), Config()
+    gang.pods = [replace(p, spec=gang.pods[0].spec) for p in gang.pods]
+    of = snapshot(node("n-1", 4), node("n-2", 4), queue("q"), gang)
+    scene = Scene(of, config, rules_for(config))
+    return Draft(scene), scene.roster[gang.group.key].pending
+
 
 CASES = [Large(nodes=60, waiting=240, queues=10, seed=seed, gangs=0.8) for seed in (1, 2)]
 
@@ -39,12 +52,31 @@ def test_equal_pods_put_together_are_where_they_would_be_one_by_one(
     together = placed(of)
     assert max(numbers) > 1
 
-    monkeypatch.setattr(placing, "_together", lambda _, pods, at, __: pods[at : at + 1])
+    monkeypatch.setattr(placing, "_end_of_alike", lambda _, __, at: at + 1)
     numbers.clear()
     one_by_one = placed(of)
 
     assert set(numbers) == {1}
     assert together == one_by_one
+
+
+def test_of_equal_pods_that_find_no_node_one_is_asked_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    draft, gang = too_many()
+    asked: list[Pod] = []
+    best = Spots.best
+
+    def noted(spots: Spots, pod: Pod) -> int | None:
+        asked.append(pod)
+        return best(spots, pod)
+
+    monkeypatch.setattr(Spots, "best", noted)
+    monkeypatch.setattr(placing, "_might_hold", lambda *_: True)
+
+    assert draft.place_all(gang) is None
+    assert len(asked) == 2 + 1 + 1  # once a node, the first that is left, and it again
+    assert not draft.places
 
 
 @pytest.mark.parametrize("of", CASES, ids=lambda of: str(of.seed))
