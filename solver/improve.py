@@ -2,8 +2,8 @@
 
 Where the model of the whole cluster is too large to be built in the time left, parts of it are
 not. Each answer counts only where it is better by the vector of the contract and the checker bears
-it. Sizes follow success: a neighbourhood in which there surely is nothing better grows, one that
-takes too long shrinks.
+it. Which kind of neighbourhood is next follows what each has gained; sizes follow success: one in
+which there surely is nothing better grows, one that takes too long shrinks.
 """
 
 import time
@@ -12,30 +12,35 @@ from collections.abc import Sequence
 from ..policies.api import Objective
 from ..policies.legality import verify
 from ..policies.levels import Levels
+from ..policies.outcome import Outcome
 from ..policies.scene import Scene
 from .contended import Contended
 from .decode import Decision, outcome_of
-from .neighbourhood import Part
+from .held import Held
+from .neighbourhood import Neighbourhood, Part
+from .one_domain import OneDomain
 from .process import SolverProcess
 from .rows import vector_of
 from .search import Clock
+from .shared_devices import SharedDevices
+from .turns import Try, Turns
+from .two_queues import TwoQueues
+from .victims_nodes import VictimsNodes
 
 LEAST, MOST = 16, 256
-"""How many nodes the first neighbourhood has: as many as there is time for."""
-GROWTH = 3
-"""So many times as many has the next one, where there surely is nothing better in it."""
+"""How many nodes the first neighbourhoods have: as many as there is time for."""
 S_PER_VARIABLE = 100e-6
 """Seconds of a core of 2024 until a variable is in the solver, its rows told and its answer judged:
 a guess, until a first neighbourhood has been built. On a busy machine it takes longer by as much as
 judging the first plan does."""
 SHARE, FIRST_SHARE = 0.5, 0.2
 """Part of the time left that building one may take, as far as is known; and the first one."""
-SOLVE = 0.6
-"""Part of what is then left that one solve may take."""
 SHORTEST_S = 1e-6
 """Less time than that is not told from none."""
-ROUNDS, EFFORT = 8, 2000
+ROUNDS, EFFORT = 12, 2000
 """Without a clock: so many neighbourhoods, each with so much of the solver's time, in ms."""
+KINDS = (Contended, VictimsNodes, OneDomain, TwoQueues, SharedDevices)
+"""In the order in which they are tried first."""
 
 
 def improved(
@@ -65,64 +70,71 @@ class _Improvement:
         self._scene, self._levels, self._goals = scene, levels, goals
         self._best, self._process, self._clock = first, process, clock
         began_s, used_s = clock.spent(), time.process_time()
-        self._value = vector_of(outcome_of(scene, first, levels), goals)
+        self._value = vector_of(self._outcome, goals)
         used_s = max(SHORTEST_S, time.process_time() - used_s)
         self._rate_s = S_PER_VARIABLE * max(1.0, (clock.spent() - began_s) / used_s)
         """What a variable took in the last neighbourhood, besides solving it."""
+        self._share = FIRST_SHARE
+        self._turns = Turns([k.name for k in KINDS], MOST)
+        self._least = min(LEAST, MOST)
+        self._look()
+
+    @property
+    def _outcome(self) -> Outcome:
+        return outcome_of(self._scene, self._best, self._levels)
+
+    def _look(self) -> None:
+        """Look around the plan at hand."""
+        self._held = Held(self._outcome)
+        self._turns.around([make(self._held) for make in KINDS])
 
     def run(self) -> Decision:
-        size: int | None = None
         for _ in range(ROUNDS) if self._clock.left() is None else iter(int, 1):
-            around = Contended(outcome_of(self._scene, self._best, self._levels))
-            if size is None:
-                size = self._first_size(around)
-            size = min(size, around.size)
-            if not around.groups or not size or not self._has_time(around, size):
+            found = self._next()
+            if found is None or not self._round(*found):
                 break
-            is_better, is_closed = self._round(around, size)
-            if is_better is None:
-                break
-            if is_better:
-                continue
-            if not is_closed:
-                size //= GROWTH
-            elif size >= around.size:
-                break
-            else:
-                size *= GROWTH
         return self._best
 
-    def _first_size(self, around: Contended) -> int:
-        left, size = self._clock.left(), MOST
-        while left is not None and size > LEAST:
-            if around.variables(size) * self._rate_s <= FIRST_SHARE * left:
-                break
-            size //= 2
-        return size
+    def _next(self) -> tuple[Try, Neighbourhood] | None:
+        """Return the next neighbourhood for which there is time; None where there is none."""
+        while (tried := self._turns.next()) is not None:
+            name = tried.kind.name
+            of = tried.kind.around(tried.size, tried.turn)
+            if not of.groups and not of.victims:
+                self._turns.note(name, 0, 1, is_closed=True, least=self._least)
+            elif self._has_time(of):
+                return tried, of
+            else:
+                self._turns.shrink(name, self._least)
+        return None
 
-    def _has_time(self, around: Contended, size: int) -> bool:
+    def _has_time(self, of: Neighbourhood) -> bool:
         left = self._clock.left()
-        return left is None or around.variables(size) * self._rate_s <= SHARE * left
+        return left is None or self._held.variables(of) * self._rate_s <= self._share * left
 
-    def _round(self, around: Contended, size: int) -> tuple[bool | None, bool]:
-        """Solve one neighbourhood: whether it is better (None: no answer), and closed."""
+    def _round(self, tried: Try, of: Neighbourhood) -> bool:
+        """Solve one neighbourhood; say whether there may be time for another."""
         clock, began_s = self._clock, self._clock.spent()
-        outcome = outcome_of(self._scene, self._best, self._levels)
-        neighbourhood = around.around(size)
-        if not neighbourhood.groups:
-            return False, True
-        part = Part(outcome, neighbourhood)
+        part = Part(self._outcome, of)
         built_s = clock.spent() - began_s
         left = clock.left()
         # What comes out is decoded and judged, which takes about as long as half of building.
-        limit = None if left is None else (left - built_s / 2) * SOLVE
+        limit = None if left is None else left - built_s / 2
         if limit is not None and limit <= 0:
-            return None, False
+            return False
         answer = part.more_work(self._goals, self._process, limit, EFFORT)
         solved_s = clock.spent() - began_s - built_s
+        before = self._value
         is_better = answer.decision is not None and self._accept(answer.decision)
-        self._rate_s = (clock.spent() - began_s - solved_s) / around.variables(size)
-        return is_better, answer.is_closed
+        took_s = clock.spent() - began_s
+        self._rate_s = (took_s - solved_s) / max(1, self._held.variables(of))
+        self._share = SHARE
+        gain = gain_of(before, self._value) if is_better else 0.0
+        cost = float(part.size) if left is None else took_s
+        self._turns.note(tried.kind.name, gain, cost, answer.is_closed, self._least)
+        if is_better:
+            self._look()
+        return True
 
     def _accept(self, decision: Decision) -> bool:
         after = outcome_of(self._scene, decision, self._levels)
@@ -132,3 +144,11 @@ class _Improvement:
         self._value = value
         self._best = Decision(decision.places, decision.evicted, after)
         return True
+
+
+def gain_of(before: Sequence[int], after: Sequence[int]) -> float:
+    """Return by what part the first thing that is better is so: above 0, at most 1."""
+    for a, b in zip(before, after, strict=True):
+        if a != b:
+            return min(1.0, (b - a) / max(1, abs(a), abs(b)))
+    return 0.0

@@ -5,6 +5,7 @@ solver what they always tell it, of fewer parts; what is fixed is fixed by range
 what comes out is a plan of the whole cluster. It is never a bound: a heuristic has fixed the rest.
 """
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from ..models import GroupKey
 from ..policies.api import Constraint, Objective
 from ..policies.board import Board, Var
 from ..policies.fairness import Work
+from ..policies.goals import EVICTION_COSTS
 from ..policies.outcome import Outcome
 from .compile import compile_board
 from .decode import Decision, decode
@@ -20,6 +22,11 @@ from .linear import Goal, goal_of, linear_of
 from .process import Floor, SolverProcess
 from .scope import Scope
 from .search import MERGE_RANGE, parameters_of
+
+PRICES = EVICTION_COSTS[:3]
+"""Of what evictions cost: by right, by priority, by gang; lost work and age have too many steps."""
+PART = 0.6
+"""Part of the time left that one solve may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +38,7 @@ class Neighbourhood:
     nodes: frozenset[int]
     """Nodes of which all that starts there may start on another one of them."""
     victims: frozenset[GroupKey] = frozenset()
-    """Running groups of which other pods may leave than do."""
+    """Running groups of which other pods may leave than do; then evictions are priced, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,14 @@ class Answer:
 
     decision: Decision | None
     is_closed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A goal, and its value in the plan at hand where the main variables do not say it."""
+
+    goal: Goal
+    value: int | None = None
 
 
 class Part:
@@ -55,7 +70,7 @@ class Part:
             of.nodes,
             places,
         )
-        self._of = of
+        self._of, self._outcome = of, outcome
         self._compiled = compile_board(scene, outcome.levels, scope=scope)
         self._board = Board(scene, self._compiled.parts, outcome.levels)
         for rule in scene.rules:
@@ -95,11 +110,14 @@ class Part:
     ) -> Answer:
         """Look for a decision with more work of a level, and none less of the levels before.
 
-        ``limit_s`` is for each solve; without a clock, ``effort`` is, in the solver's own time in
-        thousandths.
+        Where other victims may leave: with as much work, and less of what evictions cost.
+        ``limit_s`` is for all solves, of which each gets a part of what is left; without a clock,
+        ``effort`` is for each, in the solver's own time in thousandths.
         """
         if self._now is None:
             return Answer(None, is_closed=False)
+        asked = [_Asked(g) for g in self._merged(self._levels(goals))] + self._prices(goals)
+        deadline = None if limit_s is None else time.monotonic() + limit_s
         model = linear_of(self._board)
         parameters = parameters_of(self._board.scene.config, contested=bool(self._board.victims))
         if "max_deterministic_time" in parameters:
@@ -107,12 +125,20 @@ class Part:
         floors: list[Floor] = []
         found: tuple[int, ...] | None = None
         is_closed = True
-        for goal in self._merged(self._levels(goals)):
-            now = found if found is not None else self._now
-            value = sum(c * (now[v] or 0) for v, c in zip(goal.vars, goal.coefs, strict=True))
+        now = [*self._now, *[None] * (len(self._board.lower) - len(self._now))]
+        for one in asked:
+            goal = one.goal
+            known = found if found is not None else now
+            value = one.value
+            if value is None or found is not None:
+                value = sum(c * (known[v] or 0) for v, c in zip(goal.vars, goal.coefs, strict=True))
             least = value if found is not None else value + 1
+            left = None if deadline is None else PART * (deadline - time.monotonic())
+            if left is not None and left <= 0:
+                is_closed = False
+                break
             reply = process.solve(
-                model, goal, [*floors, (goal.vars, goal.coefs, least)], now, parameters, limit_s
+                model, goal, [*floors, (goal.vars, goal.coefs, least)], known, parameters, left
             )
             is_closed = is_closed and reply.status in ("OPTIMAL", "INFEASIBLE")
             if reply.values is not None:
@@ -134,6 +160,19 @@ class Part:
                     goal = goal_of(g.at_level(board, level))
                     if self._range(goal):
                         out.append(goal)
+        return out
+
+    def _prices(self, goals: Sequence[Objective]) -> list["_Asked"]:
+        """Return what evictions cost, first things first, where other victims may leave."""
+        if not self._of.victims:
+            return []
+        board, out = self._board, list[_Asked]()
+        for g in goals:
+            if any(g is e for e in PRICES):
+                goal = goal_of((-c, v) for c, v in g.cost(board))
+                if goal.vars:
+                    out.append(_Asked(goal, -g.measure(self._outcome)))
+        board.close()
         return out
 
     def _range(self, goal: Goal) -> int:

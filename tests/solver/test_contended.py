@@ -4,10 +4,11 @@ from apportion.models import Config, Snapshot
 from apportion.policies.outcome import Outcome
 from apportion.policies.registry import rules_for
 from apportion.policies.scene import Scene
-from apportion.solver.contended import Contended, held_of
+from apportion.solver.contended import Contended
 from apportion.solver.decode import outcome_of
 from apportion.solver.entry import settle_greedy
 from apportion.solver.greedy import rank_and_place
+from apportion.solver.held import Held, held_of
 from apportion.solver.leveling import levels_of
 from oracle.build import Members, node, queue, snapshot
 
@@ -40,7 +41,7 @@ def test_held_work_comes_first_things_first() -> None:
 
 
 def test_nodes_come_first_where_a_held_pod_would_fit_if_others_moved() -> None:
-    around = Contended(greedy(full_but_for_two()))
+    around = Contended(Held(greedy(full_but_for_two())))
 
     assert around.size == 2
     assert around.around(2).nodes == {1, 2}
@@ -56,7 +57,7 @@ def test_what_asks_for_more_than_there_is_stays_held() -> None:
         )
     )  # fmt: skip
 
-    of = Contended(outcome).around(2)
+    of = Contended(Held(outcome)).around(2)
 
     assert "x/whole" not in of.groups
 
@@ -71,9 +72,10 @@ def test_only_later_work_that_stands_there_alone_may_give_way() -> None:
         )
     )  # fmt: skip
 
-    around = Contended(outcome)
+    held = Held(outcome)
+    around = Contended(held)
 
     assert set(outcome.started) == {"x/early", "x/late"}
     assert around.around(2).groups == {"x/pair", "x/late"}
     assert around.around(1).groups == set()
-    assert around.variables(1) < around.variables(2)
+    assert held.variables(around.around(1)) < held.variables(around.around(2))

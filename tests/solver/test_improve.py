@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -13,10 +14,11 @@ from apportion.policies.outcome import Outcome
 from apportion.policies.registry import rules_for
 from apportion.policies.scene import Scene
 from apportion.solver import entry, improve
-from apportion.solver.contended import Contended, held_of
+from apportion.solver.contended import Contended
 from apportion.solver.decode import Decision, outcome_of
 from apportion.solver.entry import plan, settle_greedy
 from apportion.solver.greedy import rank_and_place
+from apportion.solver.held import held_of
 from apportion.solver.leveling import levels_of
 from apportion.solver.neighbourhood import Neighbourhood, Part
 from apportion.solver.process import Reply
@@ -164,9 +166,9 @@ def test_only_what_is_free_changes(nodes: set[int], groups: set[GroupKey], want:
     assert answer.is_closed
 
 
-def one_node(self: Contended, size: int) -> Neighbourhood:
+def one_node(self: Contended, size: int, turn: int = 0) -> Neighbourhood:
     """Leave all nodes but one out of the neighbourhood."""
-    return Neighbourhood(frozenset(m.key for m in self._held), frozenset({2}))
+    return Neighbourhood(frozenset(m.key for m in self._held.members), frozenset({2}))
 
 
 def closed_is_proven(outcome: Outcome, tiers: Sequence[TierResult]) -> list[TierResult]:
@@ -175,12 +177,16 @@ def closed_is_proven(outcome: Outcome, tiers: Sequence[TierResult]) -> list[Tier
 
 
 @pytest.mark.usefixtures("out_of_reach")
-@pytest.mark.parametrize("is_mutant", [False, True])
+@pytest.mark.parametrize("kind", improve.KINDS, ids=[k.name for k in improve.KINDS])
+@pytest.mark.parametrize("is_mutant", [False, True], ids=["bounds", "mutant"])
 def test_bound_of_a_neighbourhood_is_no_bound_of_the_plan(
-    is_mutant: bool, monkeypatch: pytest.MonkeyPatch
+    is_mutant: bool, kind: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     best = work_of(plan(freed_and_idle(), CONFIG, None, InProcess()))
-    monkeypatch.setattr(Contended, "around", one_node)
+    monkeypatch.setattr(improve, "KINDS", (kind,))
+    monkeypatch.setattr(kind, "around", one_node)
+    for name, value in (("size", 1), ("turns", 1)):
+        monkeypatch.setattr(kind, name, value)
     if is_mutant:
         monkeypatch.setattr(entry, "certified", closed_is_proven)
     process = InProcess()
