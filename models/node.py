@@ -55,6 +55,11 @@ class Node(Value, frozen=True, dict=True):
     plugged: Mapping[str, int] = {}
     """Of resources that claims are charged as: what a device plug-in offers."""
 
+    def is_plugged(self, resource: str) -> bool:
+        """Say whether a device plug-in has any of the extended resource here at all."""
+        offers = self.plugged if self.pool_devices else self.allocatable
+        return bool(resource) and offers.get(resource, 0) > 0
+
     @property
     def takes_pods(self) -> bool:
         """Say whether the node is neither cordoned nor not ready nor of another shard."""

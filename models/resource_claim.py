@@ -31,6 +31,8 @@ class DeviceRequest(Value, frozen=True, order=True):
     """Every device of the node that the selection takes, one at least."""
     admin: bool = False
     """Looks at devices whoever uses them, and takes none."""
+    resource: str = ""
+    """The extended resource that it serves, on nodes whose device plug-in has none of it."""
 
 
 class DeviceMatch(Value, frozen=True, order=True):
@@ -57,7 +59,7 @@ class PodClaim(Value, frozen=True, order=True):
     claim: str = ""
     """``namespace/name`` of a claim of the snapshot: several pods have it, or it is allocated."""
     spec: ClaimSpec = ClaimSpec()
-    """What the pod's own claim asks for."""
+    """What the pod's own claim asks for, or one that serves extended resources."""
     problem: str = ""
     """Why nothing can be allocated to it."""
 

@@ -86,7 +86,8 @@ class _Devices:
     def _on(self, cls: "NodeClass") -> None:
         """Tell what the devices of one node can serve."""
         board = self._board
-        own = [(s, var, own_asks(s.sample)) for s, var in board.on(cls)]
+        node = board.scene.nodes[cls.nodes[0]]
+        own = [(s, var, own_asks(s.sample, node)) for s, var in board.on(cls)]
         own = [(s, var, asks) for s, var, asks in own if asks]
         shared: dict[str, list[Shape]] = {}
         for s, _ in board.on(cls):

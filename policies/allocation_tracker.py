@@ -48,7 +48,7 @@ class AllocationTracker:
             return
         self._hold(pod.claimed, times)
         if not pod.claimed:
-            for n, spec in enumerate(own_asks(pod)):
+            for n, spec in enumerate(own_asks(pod, self._nodes[node])):
                 entry = (f"{pod.key} {n}", spec)
                 if times > 0 and pod.node is None:
                     self._asks[node].append(entry)
@@ -94,7 +94,7 @@ class AllocationTracker:
 
     def _serves(self, pod: Pod, i: int) -> bool:
         node = self._nodes[i]
-        more = [Ask(a) for a in own_asks(pod)]
+        more = [Ask(a) for a in own_asks(pod, node)]
         held: set[str] = set()
         for key in named_claims(pod):
             claim = self._claims.get(key)

@@ -28,9 +28,16 @@ Owner = tuple[PodKey, str]
 """A pod and the name of its claim; ("", key) for a claim that several pods have."""
 
 
-def own_asks(pod: Pod) -> list[ClaimSpec]:
-    """Return what the pod's own claims ask for."""
-    return [c.spec for c in pod.spec.claims if not c.claim and c.spec.requests]
+def own_asks(pod: Pod, node: Node) -> list[ClaimSpec]:
+    """Return what the pod's own claims ask for on the node."""
+    asks = (asked_on(c.spec, node) for c in pod.spec.claims if not c.claim)
+    return [a for a in asks if a.requests]
+
+
+def asked_on(spec: ClaimSpec, node: Node) -> ClaimSpec:
+    """Return the claim without the extended resources that the node's device plug-in serves."""
+    kept = tuple(of for of in spec.requests if not of or not node.is_plugged(of[0].resource))
+    return spec if len(kept) == len(spec.requests) else ClaimSpec(kept, spec.matches)
 
 
 def named_claims(pod: Pod) -> list[str]:
@@ -133,9 +140,10 @@ class AllocationUse:
             for c in p.spec.claims:
                 assert here is not None
                 if not c.claim:
-                    if c.spec.requests:
+                    asked = asked_on(c.spec, self.scene.nodes[i])
+                    if asked.requests:
                         here.owners.append((p.key, c.name))
-                        here.asks.append(c.spec)
+                        here.asks.append(asked)
                         here.askers.append([p])
                     continue
                 claim = self.claims.get(c.claim)

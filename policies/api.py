@@ -37,6 +37,8 @@ class NodeFeatures:
     cells: bool = False
     pools: bool = False
     """The devices of resource pools, and what a device plug-in offers beside them."""
+    plugged: frozenset[str] = frozenset()
+    """Extended resources of which it matters whether a device plug-in has any."""
     blocks: bool = False
 
 

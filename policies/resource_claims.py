@@ -1,14 +1,15 @@
 """Resource claims: devices of a node serve all the claims of the pods that start there.
 
 Claims of resource.k8s.io/v1 (KEP-4381): counts, selectors, All, firstAvailable, equal attributes,
-shared counters (KEP-4815), admin access (KEP-5018), claims of several pods.
+shared counters (KEP-4815), admin access (KEP-5018), claims of several pods, and extended resources
+that no device plug-in of the node has (KEP-5004).
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..models import GroupKey, Node, Pod, Reason, Violation
+from ..models import GroupKey, Node, Pod, PodSpec, Reason, Violation
 from ..models.quantity import show
 from .allocation import Ask, allocate
 from .allocation_rows import tell_devices
@@ -33,16 +34,21 @@ class ResourceClaims:
 
     def sees(self, pods: PodSet) -> NodeFeatures:
         spec = pods.spec
-        return NodeFeatures(pools=bool(spec.claims or spec.plugged))
+        return NodeFeatures(
+            pools=bool(spec.claims or spec.plugged), plugged=frozenset(_extended(spec))
+        )
 
     def refuse(self, pods: PodSet, node: Node) -> Reason | None:
         said = problem_of(pods.sample)
         if not said:
+            by_claims = _extended(pods.spec)
             for resource, amount in pods.spec.plugged.items():
                 there = node.plugged.get(resource)
-                if there is not None and amount > there:
+                # Where no plug-in has any of it, devices of its class serve it.
+                claimed = not there and resource in by_claims
+                if there is not None and amount > there and not claimed:
                     said = f"has {show(there, resource)} {resource} for its device plug-in to give"
-        asks = own_asks(pods.sample) if not said else []
+        asks = own_asks(pods.sample, node) if not said else []
         if asks and allocate(node, frozenset(), [Ask(a) for a in asks]) is None:
             wanted = sorted({r.selection for a in asks for of in a.requests for r in of})
             said = f"has no devices that could serve its claims ({', '.join(wanted)})"
@@ -112,6 +118,12 @@ class ResourceClaims:
 
     def constrain(self, board: "Board") -> None:
         tell_devices(board, self.name)
+
+
+def _extended(spec: PodSpec) -> set[str]:
+    """Return the extended resources that devices may serve."""
+    asked = (r.resource for c in spec.claims for of in c.spec.requests for r in of)
+    return set(filter(None, asked))
 
 
 def problem_of(pod: Pod) -> str:

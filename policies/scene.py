@@ -301,6 +301,8 @@ class Scene:
             yield [n.numa for n in nodes]
         if features.pools:
             yield [(bool(n.pool_devices) and n.name, tuple(n.plugged.items())) for n in nodes]
+        for r in sorted(features.plugged):
+            yield [n.is_plugged(r) for n in nodes]
         if features.blocks:
             yield [n.blocks for n in nodes]
 

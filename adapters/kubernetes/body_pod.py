@@ -217,6 +217,12 @@ class ContainerStatusBody(Hot):
     allocated_resources: Quantities | None = None
 
 
+class ExtendedClaimBody(Hot):
+    """Which claim serves the extended resources of the pod."""
+
+    resource_claim_name: str | None = None
+
+
 class PodStatusBody(Hot):
     """``status`` of a Pod."""
 
@@ -229,6 +235,7 @@ class PodStatusBody(Hot):
     init_container_statuses: list[ContainerStatusBody] | None = None
     resize: str | None = None
     resource_claim_statuses: list[ResourceClaimBody] | None = None
+    extended_resource_claim_status: ExtendedClaimBody | None = None
 
 
 class PodBody(Hot):

@@ -15,6 +15,7 @@ from . import body_devices as body
 from .body_pod import PodBody
 from .device_claims import DeviceClaims, Held
 from .device_slices import Selection, device_of
+from .extended_resources import CLAIM_NAME
 from .meta import Thing
 from .reader import Objects
 
@@ -61,9 +62,11 @@ class Charges:
         on_node = bool(pod.spec and pod.spec.node_name)
         units: Counter[str] = Counter()
         if on_node:
-            units.update(self._of_devices(held.devices))
+            units.update(self._of_devices(d for d in held.devices if d not in held.extended))
         for c in spec.claims:
-            if c.claim:
+            if c.name == CLAIM_NAME:
+                units.update(self._beside(c.spec))
+            elif c.claim:
                 if self._pays(thing, c.claim):
                     claim = self.claims.named[c.claim]
                     units.update(
@@ -83,6 +86,14 @@ class Charges:
             made = msgspec.structs.replace(spec, requests=spec.requests.plus(more), plugged=plugged)
             self._specs[memo] = (spec, made)
         return self._specs[memo][1]
+
+    def _beside(self, spec: ClaimSpec) -> Counter[str]:
+        """Return what devices for extended resources count for besides the resource itself."""
+        out: Counter[str] = Counter()
+        for [r] in spec.requests:
+            told = self.resources.get(r.selection, ())
+            out.update({resource: r.count for resource in told if resource != r.resource})
+        return out
 
     def _pays(self, thing: Thing, claim: str) -> bool:
         """Say whether the pod is the one that a claim of several pods is charged to."""
@@ -133,17 +144,19 @@ class Charges:
         claims = self.claims
         chosen = {name: claims.slices.taken(s) for name, s in claims.selections.items()}
         in_use = claims.taken()
-        kinds = {k: self._devices_of(k) for k in self.resources}
+        told = {k: {*self.resources.get(k, ()), *claims.implicit.get(k, ())}
+                for k in (*self.resources, *claims.implicit)}  # fmt: skip
+        kinds = {k: self._devices_of(k) for k in told}
         on: dict[str, list[PoolDevice]] = {}
         offered: dict[str, Counter[str]] = {}
         for part in claims.slices.parts if claims.selections else ():
             if part.node is None:
                 continue
-            for kind, there in kinds.items():
-                if part.id in there:
-                    more = dict.fromkeys(self.resources[kind], 1)
-                    offered.setdefault(part.node, Counter()).update(more)
-            names = [n for n, of in chosen.items() if not isinstance(of, str) and part.id in of]
+            # A device of several classes that are charged alike is still one.
+            of = {r for kind, there in kinds.items() if part.id in there for r in told[kind]}
+            if of:
+                offered.setdefault(part.node, Counter()).update(of)
+            names = [n for n, in_ in chosen.items() if not isinstance(in_, str) and part.id in in_]
             if names or part.counters:
                 taken = in_use[part.id] > 0 and part.id not in claims.given
                 made = device_of(part, names, claims.compared, taken)
@@ -152,7 +165,7 @@ class Charges:
 
     def _with(self, node: Node, devices: list[PoolDevice], offered: Counter[str]) -> Node:
         if not devices:
-            return node
+            return self._plugged_alone(node)
         counters = self.claims.slices.counters.get(node.name, {})
         return msgspec.structs.replace(
             node,
@@ -163,3 +176,15 @@ class Charges:
                 r: node.allocatable[r] for r in sorted(offered) if not r.startswith(_BY_CLASS)
             },
         )
+
+    def _plugged_alone(self, node: Node) -> Node:
+        """Return a node whose plug-in gives what claims are charged as, with what goes beside it.
+
+        A pod is charged before it has a node, for whatever its devices count as.
+        """
+        more: dict[str, int] = {}
+        for resource, kind in self.claims.kinds.items():
+            for beside in self.resources.get(kind, ()):
+                if node.allocatable[resource] and not node.allocatable[beside]:
+                    more[beside] = node.allocatable[resource]
+        return msgspec.structs.replace(node, allocatable=node.allocatable.plus(more)) if more else node

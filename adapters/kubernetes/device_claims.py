@@ -11,6 +11,7 @@ from ...models import PodClaim as OfPod
 from . import body_devices as body
 from .body_pod import NodeSelectorBody, PodBody, PodSpecBody, ResourceClaimBody
 from .device_slices import Selection, Slices, slices_of
+from .extended_resources import CLAIM_NAME, IMPLICIT, OF_EXTENDED, classes_by_resource, requests_of
 from .faults import Faults, Ledger
 from .meta import Thing
 from .reader import Objects
@@ -27,6 +28,8 @@ class Held:
     """What is known of a pod's claims besides its spec."""
 
     devices: tuple[str, ...] = ()
+    extended: frozenset[str] = frozenset()
+    """Those of them that serve extended resources."""
     names: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -48,6 +51,10 @@ class DeviceClaims:
     compared: set[str] = field(default_factory=set)
     given: set[str] = field(default_factory=set)
     """Devices whose pods or claims are in the snapshot."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """The classes that serve extended resources, by resource."""
+    implicit: dict[str, set[str]] = field(default_factory=dict)
+    """By class, the resource that follows from its name, where a pod asks for it."""
     _of_pods: dict[tuple[str, str], str] = field(default_factory=dict)
     _read: dict[bytes, tuple[ClaimSpec, str]] = field(default_factory=dict)
     _specs: dict[tuple[int, tuple[OfPod, ...]], tuple[PodSpec, PodSpec]] = field(
@@ -63,6 +70,12 @@ class DeviceClaims:
             for t in claims.values()
             if t.owner is not None and t.owner.kind == "Pod" and _OF_POD in t.annotations
         }
+        of_pods |= {
+            (f"{t.namespace}/{t.owner.name}", CLAIM_NAME): t.key
+            for t in claims.values()
+            if t.owner is not None and t.owner.kind == "Pod"
+            and t.annotations.get(OF_EXTENDED) == "true"
+        }  # fmt: skip
         slices = slices_of(
             objects.of(_API, "ResourceSlice"),
             objects.of(_API, "DeviceClass"),
@@ -72,6 +85,7 @@ class DeviceClaims:
         return cls(
             slices, claims, {t.key: t for t in objects.of(_API, "ResourceClaimTemplate")},
             frozenset(admins), ledger, _of_pods=of_pods,
+            kinds=_usable(slices, ledger) if slices.parts else {},
         )  # fmt: skip
 
     def note_users(self, pods: Iterable[Thing]) -> None:
@@ -87,7 +101,8 @@ class DeviceClaims:
         """Return the spec with the pod's device claims, and what they have."""
         pod: PodBody = thing.body
         raws = (pod.spec.resource_claims if pod.spec else None) or ()
-        if not raws:
+        by_claims = not self.kinds.keys().isdisjoint(spec.requests)
+        if not raws and not by_claims:
             return spec, Held()
         found: list[OfPod] = []
         devices: list[str] = []
@@ -98,12 +113,44 @@ class DeviceClaims:
             devices += has
             if key:
                 names[raw.name or ""] = key
+        extended: tuple[str, ...] = ()
+        if by_claims:
+            claim, extended, key = self._extended(thing, pod.spec or PodSpecBody())
+            found.append(claim)
+            devices += extended
+            if key:
+                names[CLAIM_NAME] = key
         self.given.update(devices)
         memo = (id(spec), tuple(found))
         if memo not in self._specs:
             made = msgspec.structs.replace(spec, claims=tuple(found))
             self._specs[memo] = (spec, made)
-        return self._specs[memo][1], Held(tuple(sorted(devices)), names)
+        return self._specs[memo][1], Held(tuple(sorted(devices)), frozenset(extended), names)
+
+    def _extended(self, thing: Thing, spec: PodSpecBody) -> tuple[OfPod, tuple[str, ...], str]:
+        """Return the claim of the pod's extended resources, the devices that it has, and its key.
+
+        Where it has devices and its pod no node yet, it is one of the snapshot: they are kept.
+        """
+        asked = ClaimSpec(tuple((r,) for r in requests_of(spec, self.kinds)[0]))
+        for [r] in asked.requests:
+            self.selections[r.selection] = Selection(r.selection, ())
+            if r.resource == IMPLICIT + r.selection:
+                self.implicit.setdefault(r.selection, set()).add(r.resource)
+        status = thing.body.status
+        told = status.extended_resource_claim_status if status else None
+        key = self._of_pods.get((thing.key, CLAIM_NAME), "")
+        if told is not None and told.resource_claim_name:
+            key = f"{thing.namespace}/{told.resource_claim_name}"
+        claim = self.claims.get(key)
+        if claim is None:
+            return OfPod(CLAIM_NAME, "", asked), (), ""
+        has: body.ClaimStatus = claim.body.status or body.ClaimStatus()
+        if has.allocation is None:
+            return OfPod(CLAIM_NAME, "", asked), (), key
+        if spec.node_name:
+            return OfPod(CLAIM_NAME, "", asked), devices_of(has.allocation), key
+        return OfPod(CLAIM_NAME, self._name(claim, asked), asked), (), key
 
     def _key(self, thing: Thing, raw: ResourceClaimBody) -> str:
         """Return the key of the claim's object; "" if it is not made yet."""
@@ -205,6 +252,18 @@ class DeviceClaims:
             status: body.ClaimStatus = t.body.status or body.ClaimStatus()
             out.update(devices_of(status.allocation) if status.allocation is not None else ())
         return out
+
+
+def _usable(slices: Slices, ledger: Ledger) -> dict[str, str]:
+    """Return by extended resource the class that serves it, where its devices can be selected."""
+    out: dict[str, str] = {}
+    for resource, kind in classes_by_resource(slices.classes.values()).items():
+        found = slices.taken(Selection(kind, ()))
+        if not isinstance(found, str):
+            out[resource] = kind
+        elif not resource.startswith(IMPLICIT):
+            ledger.warn(slices.classes[kind].title, "spec", f"serves no {resource}: {found}")
+    return out
 
 
 class _Reading:

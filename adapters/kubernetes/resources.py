@@ -83,6 +83,11 @@ def steps_of(spec: PodSpecBody) -> list[list[Amounts]]:
     return [*out, [*sidecars, *rest]]
 
 
+def asked_by(container: ContainerBody) -> Mapping[str, int]:
+    """Return what one container asks for, in canonical units; what cannot be read is left out."""
+    return _container(container.resources, "", None, Faults())
+
+
 _Asking = list[tuple[ContainerBody, dict[str, int]]]
 
 

@@ -46,7 +46,10 @@ WRITING = (
     Right(CORE, ("pods/status",), ("patch",), "nominated nodes, conditions"),
     Right(CORE, ("persistentvolumeclaims",), ("get", "patch"), "where a volume is to be made"),
     Right(CORE, ("persistentvolumes",), ("get", "patch"), "which local volume a claim gets"),
-    Right("resource.k8s.io", ("resourceclaims",), ("get", "patch"), "a claim in use stays"),
+    Right(
+        "resource.k8s.io", ("resourceclaims",), ("create", "delete", "get", "patch"),
+        "a claim in use stays; devices for extended resources are claimed",
+    ),
     Right(
         "resource.k8s.io", ("resourceclaims/status", "resourceclaims/binding"), ("patch",),
         "which devices a claim gets, and for whom; from Kubernetes 1.36 by the latter",

@@ -224,7 +224,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     PoolDevice: {
         "id": _name, "selections": _selections, "attributes": _attributes, "counters": _named,
     },
-    DeviceRequest: {"name": _name, "selection": _selection},
+    DeviceRequest: {"name": _name, "selection": _selection, "resource": _kept},
     DeviceMatch: {"attribute": _key, "requests": _names},
     PodClaim: {"name": _name, "claim": _name, "problem": _said},
     Claim: {"namespace": _name, "name": _name, "devices": _names},

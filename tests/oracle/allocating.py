@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import combinations
 
-from apportion.models import ClaimSpec, DeviceRequest, PodState, PoolDevice
+from apportion.models import ClaimSpec, DeviceRequest, Node, PodState, PoolDevice
 from oracle.cluster import Cluster
 
 May = Callable[[int, int], bool]
@@ -35,7 +35,9 @@ def allocation_problems(
         mine = [i for i in sorted(new) if new[i] == n]
         wants: list[tuple[list[int], ClaimSpec]] = []
         for i in mine:
-            wants += [([i], x.spec) for x in c.pods[i].spec.claims if not x.claim]
+            wants += [
+                ([i], _here(x.spec, c.nodes[n])) for x in c.pods[i].spec.claims if not x.claim
+            ]
         for key in sorted({k for i in mine for k in _named(c, i)}):
             if not claims[key].allocated:
                 wants.append(([i for i in mine if key in _named(c, i)], claims[key].spec))
@@ -54,6 +56,13 @@ def allocation_problems(
 
         if not _serve(c.nodes[n].pool_devices, free, left, wants, allowed):
             yield f"devices of {c.nodes[n].name}"
+
+
+def _here(spec: ClaimSpec, node: Node) -> ClaimSpec:
+    """Leave out the extended resources that a device plug-in of the node has."""
+    offered = dict(node.plugged) if node.pool_devices else dict(node.allocatable)
+    kept = [of for of in spec.requests if not (of[0].resource and offered.get(of[0].resource))]
+    return ClaimSpec(tuple(kept), spec.matches)
 
 
 def _named(c: Cluster, i: int) -> list[str]:

@@ -24,6 +24,10 @@ from oracle.worlds import Size, world
 ROOT, MEMORY = "dev.example.com/root", "dev.example.com/{}/card/memory"
 
 
+CARDS = "dev.example.com/cards"
+"""An extended resource that claims serve on nodes whose plug-in has none."""
+
+
 def claiming(seed: int, size: Size) -> Snapshot:
     """Return the world of this seed with devices and claims."""
     return with_claims(world(seed, size), Random(f"claiming {size} {seed}"))
@@ -64,7 +68,8 @@ def _with_devices(rng: Random, node: Node) -> Node:
         for n in range(rng.choice((0, 1, 2, 2, 3, 3)))
     ]
     counters = {memory: rng.choice((2, 3))} if parted else {}
-    return replace(node, pool_devices=tuple(devices), counters=counters)
+    plugged = {CARDS: 1000} if rng.random() < 0.2 else {}
+    return replace(node, pool_devices=tuple(devices), counters=counters, plugged=plugged)
 
 
 def _request(rng: Random, name: str) -> tuple[DeviceRequest, ...]:
@@ -77,7 +82,8 @@ def _request(rng: Random, name: str) -> tuple[DeviceRequest, ...]:
     if roll < 0.35:
         two = DeviceRequest(f"{name}/two", "big", 2)
         return two, DeviceRequest(f"{name}/one", "any", 1)
-    return (DeviceRequest(name, kind, rng.choice((1, 1, 1, 2))),)
+    resource = CARDS if rng.random() < 0.25 else ""
+    return (DeviceRequest(name, kind, rng.choice((1, 1, 1, 2)), resource=resource),)
 
 
 def _spec(rng: Random) -> ClaimSpec:

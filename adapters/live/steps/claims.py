@@ -14,14 +14,16 @@ import msgspec
 from ....models import AllocatedDevice, Allocation, GroupKey, Plan, Pod
 from ...kubernetes import body_devices as body
 from ...kubernetes.device_claims import devices_of
+from ...kubernetes.extended_resources import CLAIM_NAME, OF_EXTENDED
 from ..access import Api, LostError, RefusedError
 from ..binder import ToBind
 from ..discovery import Resource
 from ..mirror import Kind
 from ..prepare import NotReadyError
+from . import extended_claims as extended
 from .allocation import allocation_of, asked_for
-from .waiting import Seen, is_at, split, together
-from .writing import Data, is_free, read, send, telling, version_of
+from .waiting import POD, Seen, is_at, split, together
+from .writing import Data, is_free, pod_path, read, send, telling, version_of
 
 _GROUP = "resource.k8s.io"
 CLAIM: Kind = (_GROUP, "ResourceClaim")
@@ -40,6 +42,8 @@ class _Wanted:
     key: str
     pods: list[ToBind]
     given: Allocation | None = None
+    extends: Pod | None = None
+    """The pod whose extended resources it serves: nobody but the scheduler makes it."""
 
     @property
     def title(self) -> str:
@@ -80,12 +84,17 @@ class Claims:
         wanted: dict[str, _Wanted] = {}
         for b in pods:
             for name, key in self._keys(b.pod):
+                given = _given(plan, b.pod, name, key)
+                extends = b.pod if name == CLAIM_NAME else None
+                if extends is not None and given is None and not _is_named(b.pod, name):
+                    continue  # a device plug-in of the node serves it
                 if not key:
                     said = f"pod {b.pod.key} waits for the ResourceClaim {name} to be made"
                     raise NotReadyError(said, RETRY_S)
                 w = wanted.setdefault(key, _Wanted(key, []))
                 w.pods.append(b)
-                w.given = w.given or _given(plan, b.pod, name, key)
+                w.given = w.given or given
+                w.extends = extends
         self._check_free(wanted.values())
         try:
             await together(*(self._hold(w) for w in wanted.values()))
@@ -106,6 +115,11 @@ class Claims:
         for key in sorted(gone.keys() - {""}):
             with suppress(RefusedError, LostError, NotReadyError, msgspec.DecodeError):
                 await self._let_go(key, gone[key])
+        for b in free:
+            if any(c.name == CLAIM_NAME for c in b.pod.spec.claims):
+                with suppress(RefusedError, LostError, NotReadyError, msgspec.DecodeError):
+                    path = self._path(extended.key_of(b.pod))
+                    await self._discard(await read(self.api, path), path)
 
     def _check_free(self, wanted: Iterable[_Wanted]) -> None:
         """Raise NotReadyError if a device is another claim's: no server looks after that."""
@@ -134,6 +148,9 @@ class Claims:
         """Give each claim of the pod, as it calls it, with its object's key; "": not made yet."""
         for claim in pod.spec.claims:
             key = claim.claim or pod.claim_names.get(claim.name, "")
+            if claim.name == CLAIM_NAME:
+                yield claim.name, key or extended.key_of(pod)
+                continue
             yield claim.name, key or self._made(pod, claim.name)
 
     def _made(self, pod: Pod, name: str) -> str:
@@ -160,7 +177,7 @@ class Claims:
 
     async def _try(self, w: _Wanted) -> None:
         path = self._path(w.key)
-        claim = await read(self.api, path)
+        claim = await (read(self.api, path) if w.extends is None else self._extending(w, path))
         if claim["metadata"].get("deletionTimestamp"):
             raise NotReadyError(f"{w.title} is being deleted")
         status: Data = claim.get("status") or {}
@@ -182,6 +199,48 @@ class Claims:
         for giving in self._giving.values():
             if giving.key == w.key:
                 giving.version = version_of(claim)
+        if w.extends is not None:
+            await self._tell(w.extends, claim["status"]["allocation"])
+
+    # Extended resources
+
+    async def _extending(self, w: _Wanted, path: str) -> Data:
+        """Return the claim that serves extended resources of a pod; make it if it is not there."""
+        assert w.extends is not None
+        try:
+            claim = await read(self.api, path)
+        except RefusedError as e:
+            if e.status != 404 or w.given is None:
+                raise
+            resource = self._where(CLAIM)
+            made = extended.claim_for(w.extends, w.given, f"{resource.group}/{resource.version}")
+            return await send(self.api, "POST", path.rpartition("/")[0], made)
+        has = (claim.get("status") or {}).get("allocation")
+        if w.given is None or has or extended.asks_alike(claim, w.extends, w.given):
+            return claim
+        await self._discard(claim, path)
+        raise NotReadyError(f"{w.title} was for another node; it is made anew", RETRY_S)
+
+    async def _tell(self, pod: Pod, allocation: Data) -> None:
+        """Write into the status of the pod which container has which devices."""
+        entry = self.seen.entry(POD, pod.namespace, pod.name)
+        if entry is None or entry.thing.body.spec is None:
+            raise NotReadyError(f"pod {pod.key} is gone")
+        status = extended.status_of(pod, entry.thing.body.spec, allocation)
+        change = {"metadata": {"uid": pod.uid}, "status": status}
+        await send(self.api, "PATCH", f"{pod_path(pod)}/status", change)
+
+    async def _discard(self, claim: Data, path: str) -> None:
+        """Delete a claim of extended resources that nobody has."""
+        if claim["metadata"].get("annotations", {}).get(OF_EXTENDED) != "true":
+            return
+        there = claim["metadata"].get("finalizers") or []
+        if FINALIZER in there:
+            rest = [f for f in there if f != FINALIZER]
+            meta = {"resourceVersion": version_of(claim), "finalizers": rest or None}
+            await send(self.api, "PATCH", path, {"metadata": meta})
+        uid = {"preconditions": {"uid": claim["metadata"].get("uid")}}
+        await send(self.api, "DELETE", path, uid)
 
     async def _allocation(self, claim: Data, given: Allocation) -> Data:
         classes = {a.get("deviceClassName", "") for a in asked_for(claim).values()} - {""}
@@ -242,6 +301,11 @@ def _given(plan: Plan, pod: Pod, name: str, key: str) -> Allocation | None:
         if (a.pod, a.claim) == (pod.key, name) or a.resource_claim == key:
             return a
     return None
+
+
+def _is_named(pod: Pod, name: str) -> bool:
+    """Say whether the claim had its devices before the plan."""
+    return any(c.claim for c in pod.spec.claims if c.name == name)
 
 
 def _consumer(pod: Pod) -> dict[str, Any]:
