@@ -15,7 +15,8 @@ from .legality import is_legal
 from .limits import limits_of
 from .members import Standing
 from .outcome import Outcome
-from .rights import rights_of
+from .scene import Scene
+from .takers import takers_of
 
 
 def exchange(outcome: Outcome, group: GroupKey, givers: Sequence[Giver]) -> Outcome | None:
@@ -74,16 +75,7 @@ def _is_counted(
         for r, most in enumerate(limits.limit[q]):
             if most is not None and ask[r] and int(use[r]) + int(ask[r]) > most:
                 return False
-    kinds: dict[int, list[Pod]] = {}
-    for p in pods:
-        kinds.setdefault(id(p.spec), []).append(p)
-    for same in kinds.values():
-        row, fits = scene.row(same[0]), scene.mask(same[0])
-        asked = [r for r in np.flatnonzero(row).tolist() if row[r]]
-        counts = [np.maximum(room[:, r], 0) // row[r] for r in asked]
-        if int(np.where(fits, np.minimum.reduce(counts), 0).sum()) < len(same):
-            return False
-    return True
+    return _has_room(outcome, pods, room)
 
 
 def wanted(outcome: Outcome, group: GroupKey) -> list[list[Pod]]:
@@ -108,26 +100,57 @@ def wanted(outcome: Outcome, group: GroupKey) -> list[list[Pod]]:
 
 def _place(base: Outcome, group: GroupKey, pods: Sequence[Pod]) -> Outcome | None:
     scene = base.scene
-    world = scene.world(base.evicted)
-    world.present.extend(base.new_pods)
     room = base.room
-    legal: Outcome | None = None
-    for limited in (True, False) if base.evicted else (False,):
-        usable = _own_room(base, group, pods, room) if limited else room
-        fit = Field(scene, usable, world).place(pods)
+    if not _has_room(base, pods, room):
+        return None
+    probe = _somewhere(base, pods)
+    own = _own_room(base, probe, group, room) if base.evicted else room
+    rooms = [own] if own is room or (own == room).all() else [own, room]
+    field: Field | None = None
+    for usable in rooms:
+        if not _has_room(base, pods, usable):
+            continue
+        if field is None:
+            world = scene.world(base.evicted)
+            world.present.extend(base.new_pods)
+            field = Field(scene, room, world)
+        field.room = usable.copy()
+        fit = field.place(pods)
         if fit.places is None:
             continue
-        legal = _legal_with(base, group, fit.places)
+        legal = _legal_with(base, probe, group, fit.places)
         if legal is not None:
             return legal
-    return legal
+    return None
 
 
-def _legal_with(base: Outcome, group: GroupKey, more: Mapping[PodKey, NodeName]) -> Outcome | None:
+def _has_room(base: Outcome, pods: Sequence[Pod], room: Matrix) -> bool:
+    """Say whether nodes have room for each kind of the pods by itself: a no is certain."""
     scene = base.scene
-    places = {**base.places, **more}
-    evicted = set(base.evicted)
-    full = Outcome(scene, places, evicted, bound=())
+    kinds: dict[int, list[Pod]] = {}
+    for p in pods:
+        kinds.setdefault(id(p.spec), []).append(p)
+    return all(_count_of(scene, same[0], room) >= len(same) for same in kinds.values())
+
+
+def _count_of(scene: Scene, pod: Pod, room: Matrix) -> int:
+    row = scene.row(pod)
+    asked = [r for r in np.flatnonzero(row).tolist() if row[r]]
+    counts = [np.maximum(room[:, r], 0) // row[r] for r in asked]
+    return int(np.where(scene.mask(pod), np.minimum.reduce(counts), 0).sum())
+
+
+def _somewhere(base: Outcome, pods: Sequence[Pod]) -> Outcome:
+    """Return the plan in which the pods start, wherever: no right depends on the nodes."""
+    start = {p.key: base.scene.nodes[0].name for p in pods}
+    return Outcome(base.scene, {**base.places, **start}, base.evicted, bound=())
+
+
+def _legal_with(
+    base: Outcome, probe: Outcome, group: GroupKey, more: Mapping[PodKey, NodeName]
+) -> Outcome | None:
+    full = Outcome(base.scene, {**base.places, **more}, base.evicted, bound=())
+    full.kept_takers = probe.kept_takers
     if is_legal(full):
         return full
     spared = spare(full)
@@ -141,28 +164,26 @@ def spare(outcome: Outcome) -> Outcome | None:
     if not outcome.losses:
         return None
     scene = outcome.scene
-    rights = rights_of(outcome)
+    takers = takers_of(outcome)
     evicted = set(outcome.evicted)
     for key, pods in outcome.losses.items():
         m = scene.roster[key]
         if given_up(scene, m) and key not in outcome.started:
             continue
-        if not any(rights.may(g, key) for g in outcome.started):
+        if not takers.of(key):
             evicted -= {p.key for p in pods}
     if evicted == set(outcome.evicted):
         return None
     return Outcome(scene, outcome.places, evicted, bound=())
 
 
-def _own_room(base: Outcome, group: GroupKey, pods: Sequence[Pod], room: Matrix) -> Matrix:
+def _own_room(base: Outcome, probe: Outcome, group: GroupKey, room: Matrix) -> Matrix:
     """Return the room that the group may claim: of what is freed, what others leave it.
 
     On a node with victims any set of claimants stays within the room before and what the victims
     free to which one of the set has a right; the group may take what all sets with it leave.
     """
-    scene = base.scene
-    start = {p.key: scene.nodes[0].name for p in pods}
-    rights = rights_of(Outcome(scene, {**base.places, **start}, base.evicted, bound=()))
+    scene, takers = base.scene, takers_of(probe)
     victims_on: dict[int, list[Pod]] = {}
     for p, i in scene.holders:
         if p.key in base.evicted and p.group is not None:
@@ -176,7 +197,7 @@ def _own_room(base: Outcome, group: GroupKey, pods: Sequence[Pod], room: Matrix)
             v.key
             for v in victims
             if g is not None and v.group is not None
-            and (given_up(scene, scene.roster[v.group]) or rights.may(g, v.group))
+            and (given_up(scene, scene.roster[v.group]) or g in takers.of(v.group))
         )  # fmt: skip
 
     out = room.copy()

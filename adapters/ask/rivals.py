@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ...models import Group, GroupKey, QueueName
+from ...models.end import span
 from ...models.value import Value
 from ...policies.exchange import exchange
 from ...policies.givers import Giver, starters, takeable
@@ -68,8 +69,8 @@ def order_of(outcome: Outcome, key: GroupKey) -> Order:
     if idle is not None:
         return Order(_tier(idle, key), says=ROOM, room=True)
     new = _ranked(outcome, [s for s in starters(outcome) if s.group != key])
-    may = _ranked(outcome, takeable(outcome, key))
-    for pool in (new, [*new, *may]):
+    for running in (False, True):
+        pool = [*new, *_ranked(outcome, takeable(outcome, key))] if running else new
         found = smallest(outcome, key, _near(outcome, key, pool), patience) if pool else None
         if found is not None and found[0]:
             givers, after = found
@@ -174,7 +175,8 @@ def _claim(before: Outcome, after: Outcome, g: Group, s: Giver) -> tuple[Claim, 
                 f"has priority {theirs} only, against {g.priority}, but it would not suffice alone"
             )
         if h.created_s <= g.created_s:
-            return "age", f"has the same priority and is older by {g.created_s - h.created_s} s"
+            older = span(g.created_s - h.created_s)
+            return "age", f"has the same priority and is older by {older}"
         return "shape", (
             "has the same priority; age decides only between groups of equal members, and more "
             "work starts this way"

@@ -114,7 +114,7 @@ def test_rivals_are_named_with_their_better_claim(solver: SolverProcess) -> None
     assert found.order is not None
     (rival,) = found.order.rivals
     assert (rival.group, rival.claim) == ("default/job-1", "age")
-    assert rival.why == "has the same priority and is older by 60 s"
+    assert rival.why == "has the same priority and is older by 1 min"
 
 
 def test_who_completes_a_broken_gang_is_a_rival_that_never_gives_way(solver: SolverProcess) -> None:
