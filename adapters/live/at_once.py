@@ -1,15 +1,16 @@
 """Beginning a cycle at once: single pods that come while there is room wait for no others.
 
 A cycle waits for a pause, since pods of a gang come one by one. Where the last plan put few single
-pods where the greedy engine puts them, and nothing waits but such pods, there is no gang to wait
-for, and a cycle costs little.
+pods where the greedy engine puts them, and nothing waits but such pods and what is still held,
+there is no gang to wait for, and a cycle costs little.
 """
 
 from collections.abc import Callable
 from typing import Protocol
 
 from ...models import Plan, PodState, Snapshot
-from .planning import DIRECT, are_few_and_single, is_calm
+from .planning import DIRECT
+from .single import are_few_and_single
 
 SHARE = 2.0
 """So many times as long as the last cycle took lie between the looks of two, at least: half of a
@@ -27,9 +28,16 @@ class Arrivals(Protocol):
 class AtOnce:
     """Says whether a cycle may begin at once; what it saw then is what the cycle goes by."""
 
-    def __init__(self, world: Arrivals, look: Callable[[], Snapshot]) -> None:
+    def __init__(
+        self,
+        world: Arrivals,
+        look: Callable[[], Snapshot],
+        rest: Callable[[Snapshot], Snapshot | None] = lambda seen: seen,
+    ) -> None:
         self._world = world
         self._look = look
+        self._rest = rest
+        """Leaves out what is still held; None where that has to be planned again."""
         self._arrived = -1
         """How many pods had come when it was looked last."""
         self._seen: tuple[int, float, Snapshot] | None = None
@@ -37,7 +45,9 @@ class AtOnce:
     @staticmethod
     def may_be(plan: Plan | None) -> bool:
         """Say whether it is worth a look after this plan, the last one."""
-        return plan is not None and plan.solver.detail == DIRECT and is_calm(plan)
+        if plan is None or plan.evictions or plan.nominations:
+            return False
+        return plan.solver.detail == DIRECT
 
     def begins(self, now_s: float, looked_s: float, took_s: float, changes: int) -> bool:
         """Say whether to begin: pods have come, few and single, and the last cycle is long past.
@@ -49,8 +59,10 @@ class AtOnce:
             return False
         self._arrived = self._world.arrived
         seen = self._look()
-        waits = any(p.ours and p.state is PodState.PENDING for p in seen.pods)
-        if not waits or not are_few_and_single(seen):
+        rest = self._rest(seen)
+        if rest is None or not any(p.ours and p.state is PodState.PENDING for p in rest.pods):
+            return False
+        if not are_few_and_single(rest):
             return False
         self._seen = (changes, now_s, seen)
         return True

@@ -125,10 +125,10 @@ class Gathered:
                 self._forget()
             self._nodes, self._special = snapshot.nodes, special
         dirty: dict[GroupKey, None] = {}
-        gone, come = _differing(self._pods.values(), snapshot.pods)
+        gone, come = differing(self._pods.values(), snapshot.pods)
         self._drop_pods([p.key for p in gone], dirty)
         self._put_pods(come, dirty)
-        ended, begun = _differing(self._groups.values(), snapshot.groups)
+        ended, begun = differing(self._groups.values(), snapshot.groups)
         for group in ended:
             del self._groups[group.key]
             dirty[group.key] = None
@@ -241,7 +241,7 @@ class Gathered:
                 del self._heaps[alike]
 
 
-def _differing(before: Collection[T], now: Collection[T]) -> tuple[list[T], list[T]]:
+def differing(before: Collection[T], now: Collection[T]) -> tuple[list[T], list[T]]:
     """Return what was there only before, and what is only now; an object is itself alone."""
     was, there = set(map(id, before)), set(map(id, now))
     return [a for a in before if id(a) not in there], [b for b in now if id(b) not in was]

@@ -24,7 +24,7 @@ from .broken import BrokenGangs
 from .carry import Carried, Carrier
 from .confirmed import confirms
 from .guarded import DeposedError
-from .planning import Planner, Solving, does_something, is_calm
+from .planning import Planner, Solving, does_something, is_calm, rest_for
 from .prepare import Step
 from .unready import WAIT_S, Unready, UnreadyGangs
 from .waits import first_of
@@ -146,7 +146,7 @@ class Loop:
         )  # fmt: skip
         self.cycles = 0
         self.last: Cycle | None = None
-        self._at_once = AtOnce(world, self._look)
+        self._at_once = AtOnce(world, self._look, self._rest)
         self._looked_s = 0.0
         """When the cluster was looked at for the last plan."""
         self._departed = 0
@@ -247,10 +247,11 @@ class Loop:
     def _has_only_confirmed(
         self, last: Cycle, seen: Snapshot, config: Config, changes: int
     ) -> bool:
-        """Say whether all that has changed is what the last plan, which left nothing, asked for."""
+        """Say whether the cluster has only done what the last plan asked for, and nobody gains."""
         if config != last.config or config.ready_within_s:
             return False
-        if self._seen_changes in (-1, changes) or not is_calm(last.plan):
+        rests = is_calm(last.plan) or self._rest(seen) is not None
+        if self._seen_changes in (-1, changes) or not rests:
             return False
         done = frozenset(last.carried.bound)
         places = {b.pod: b.node for b in last.plan.binds if b.pod in done}
@@ -294,6 +295,10 @@ class Loop:
                     changed.get(key, known[key]), f"waits before it is tried again: {why}"
                 )
         return with_groups(seen, changed) if changed else seen
+
+    def _rest(self, seen: Snapshot) -> Snapshot | None:
+        last = self.last.plan if self.last is not None else None
+        return rest_for(self._planner, seen, self._config(), last)
 
     def _child(self, config: Config) -> SolverProcess | None:
         if config.engine == "greedy" or self._means.planner is not None:

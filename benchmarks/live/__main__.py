@@ -23,6 +23,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--pods", type=int, default=3000)
     parser.add_argument("--gang", type=int, default=1, help="pods of a gang; 1: single pods")
     parser.add_argument("--per-second", type=float, default=100, help="of a stream")
+    parser.add_argument("--held", type=int, default=0, help="gangs that wait during a stream")
     parser.add_argument("--running", type=int, default=0, help="pods that were there before")
     parser.add_argument("--idle", type=float, default=60, help="seconds without any change")
     parser.add_argument("--outstanding", type=int, default=200, help="waiting pods of a day")
@@ -38,7 +39,7 @@ def measured(asked: argparse.Namespace, one: Contestant) -> Burst | Stream | Spr
         case "burst":
             return burst(one, asked.nodes, asked.pods, asked.gang)
         case "stream":
-            return stream(one, asked.nodes, asked.pods, asked.per_second)
+            return stream(one, asked.nodes, asked.pods, asked.per_second, asked.held)
         case "spread":
             return spread(one, asked.nodes, asked.gang)
         case "large":

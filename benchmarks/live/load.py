@@ -28,6 +28,12 @@ def pods(many: int, size: int, scheduler: str, name: str = "p") -> Iterator[Data
         yield from gang(f"{name}{i}", members, 0, cpu="1", scheduler=scheduler)
 
 
+def held(nodes: int, many: int, scheduler: str) -> Iterator[Data]:
+    """Give gangs that need every node as a whole: they wait as long as a single pod runs."""
+    for i in range(many):
+        yield from gang(f"held{i}", nodes, 0, cpu="32", scheduler=scheduler)
+
+
 def create(client: Client, things: Iterator[Data]) -> float:
     """Create everything, groups before pods; return how long it took, in seconds."""
     began = time.monotonic()

@@ -63,6 +63,8 @@ class Stream:
     nodes: int
     pods: int
     per_second: float
+    held: int
+    """Gangs that waited all the time."""
     p50_s: float
     p99_s: float
     longest_s: float
@@ -136,12 +138,18 @@ def settled_work(plane: ControlPlane, client: Client, part: Part) -> Work:
     return done
 
 
-def stream(contestant: Contestant, nodes: int, pods: int, per_second: float) -> Stream:
-    """Start the scheduler, and create pods at a steady pace; a first pod shows that it is up."""
+def stream(
+    contestant: Contestant, nodes: int, pods: int, per_second: float, held: int = 0
+) -> Stream:
+    """Start the scheduler, and create pods at a steady pace; a first pod shows that it is up.
+
+    So many gangs wait meanwhile for room that there is not.
+    """
     with bare_cluster(nodes) as (plane, client), running(contestant.install(plane)) as part:
         seen = Bindings(plane.admin, version(client))
         load.create(client, load.pods(1, 1, contestant.of_pods, "first"))
         seen.wait(1, GIVE_UP_S)
+        load.create(client, load.held(nodes, held, contestant.of_pods))
         before = cpu_s(part.pid)
         asked = load.steadily(client, list(load.pods(pods, 1, contestant.of_pods)), per_second)
         seen.wait(pods + 1, GIVE_UP_S)
@@ -149,7 +157,7 @@ def stream(contestant: Contestant, nodes: int, pods: int, per_second: float) -> 
         waits = [seen.bound_s[name] - at for name, at in asked.items() if name in seen.bound_s]
         seen.stop()
         return Stream(
-            contestant.name, nodes, pods, per_second, round(percentile(waits, 0.5), 3),
+            contestant.name, nodes, pods, per_second, held, round(percentile(waits, 0.5), 3),
             round(percentile(waits, 0.99), 3), round(max(waits, default=0.0), 3), round(used, 1),
         )  # fmt: skip
 

@@ -30,8 +30,9 @@ def test_a_burst_is_bound_and_timed(scheduler: str, gang: int) -> None:
 
 
 def test_a_stream_is_timed_from_creation_to_bind() -> None:
-    figures = stream(CONTESTANTS["apportion"], nodes=3, pods=60, per_second=100)
+    figures = stream(CONTESTANTS["apportion"], nodes=3, pods=60, per_second=100, held=1)
 
+    assert figures.held == 1
     assert 0 < figures.p50_s <= figures.p99_s <= figures.longest_s
 
 

@@ -103,11 +103,24 @@ def marked(plan: Plan, detail: str) -> Plan:
     return replace(plan, solver=replace(plan.solver, detail=detail))
 
 
-def test_only_after_a_plan_that_placed_all_directly_it_is_looked() -> None:
+def test_only_after_a_plan_that_placed_directly_and_moves_nobody_it_is_looked() -> None:
     whole = planned(world(SINGLE))
     short = planned(world(Members("large", "q", cpu=99, waiting=1)))
+    low = Members("low", "q", cpu=3, on=["n1"])
+    mover = planned(world(low, Members("high", "q", cpu=3, waiting=1, priority=9)))
 
     assert AtOnce.may_be(marked(whole, DIRECT))
+    assert AtOnce.may_be(marked(short, DIRECT))
     assert not AtOnce.may_be(whole)
-    assert not AtOnce.may_be(marked(short, DIRECT))
+    assert mover.evictions
+    assert not AtOnce.may_be(marked(mover, DIRECT))
     assert not AtOnce.may_be(None)
+
+
+def test_what_is_still_held_begins_no_cycle_and_keeps_none_from_beginning() -> None:
+    both = Cluster(world(SINGLE, GANG))
+    without = world(SINGLE)
+
+    assert AtOnce(both, both.look, lambda seen: without).begins(LONG_S, 0.0, 0.1, changes=1)
+    assert not AtOnce(both, both.look, lambda seen: None).begins(LONG_S, 0.0, 0.1, changes=1)
+    assert not AtOnce(both, both.look, lambda seen: world()).begins(LONG_S, 0.0, 0.1, changes=1)

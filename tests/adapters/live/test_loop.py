@@ -12,7 +12,7 @@ from apportion.adapters.live import loop as loops
 from apportion.adapters.live.access import RefusedError
 from apportion.adapters.live.binder import TRIES
 from apportion.adapters.live.loop import Cycle, Loop, Means, Pace
-from apportion.adapters.live.planning import SOLVER_START_S, Solving
+from apportion.adapters.live.planning import DIRECT, SOLVER_START_S, Solving
 from apportion.models import Config, GroupKey, Plan, PodState, Snapshot
 from apportion.solver.process import Reply, SolverProcess
 from fakes.cluster import FakeCluster, Script
@@ -32,14 +32,15 @@ class Stage:
         self,
         world: Snapshot,
         script: Script | None = None,
-        planner: Callable[[Snapshot], Plan] = planned,
+        planner: Callable[[Snapshot], Plan] | None = planned,
         config: Config = GREEDY,
         **more: Any,
     ) -> None:
         self.cluster = FakeCluster(world, script)
         self.cycles: list[Cycle] = []
         self.leads = True
-        means = Means(sleep=self._sleep, planner=lambda s, c, p: planner(s))
+        given = None if planner is None else lambda s, c, p: planner(s)
+        means = Means(sleep=self._sleep, planner=given)
         self.loop = Loop(
             self.cluster, self.cluster, self.cluster, lambda: config, leads=lambda: self.leads,
             pace=Pace(quiet_s=0.001, failed_s=0.001), means=means, listeners=(self._note,), **more,
@@ -103,6 +104,23 @@ def test_binds_that_the_cluster_tells_of_are_planned_anew_only(
     assert sum(p.state is PodState.RUNNING for p in again.snapshot.pods) == 4
     assert not again.plan.binds
     assert not again.carried.bound
+
+
+def test_beside_a_gang_that_waits_a_pod_is_bound_directly_and_its_bind_only_confirmed() -> None:
+    gang, single = Members("g", "q", waiting=5, minimum=5), Members("s", "q", waiting=1)
+    world = snapshot(*NODES, queue("q"), gang, single)
+    stage = Stage(world, planner=None, config=replace(GREEDY, polish_ms=1000))
+    late = stage.cluster.pod("x/s0")
+    stage.cluster.delete("x/s0")
+
+    stage.until(
+        lambda: len(stage.cycles) >= 3 and stage.loop.rests, lambda: stage.cluster.put(late)
+    )
+
+    assert [c.plan.solver.detail == DIRECT for c in stage.cycles] == [False, True, True]
+    assert [c.is_news for c in stage.cycles] == [True, True, False]
+    assert [[h.group for h in c.plan.held] for c in stage.cycles] == [["x/g"]] * 3
+    assert dict(stage.cluster.places) == {"x/s0": stage.cycles[1].plan.binds[0].node}
 
 
 def test_a_pod_that_comes_after_a_plan_was_confirmed_is_planned() -> None:

@@ -12,10 +12,12 @@ from apportion.adapters.live.planning import DIRECT, STARTING, Solving
 from apportion.models import (
     Config,
     NodeSelectorTerm,
+    Plan,
     PodTerm,
     Requirement,
     Snapshot,
     TopologyRequest,
+    snapshot_of,
 )
 from apportion.models.config import TierSettings
 from apportion.solver.entry import plan
@@ -127,6 +129,41 @@ def test_else_the_solver_is_asked(waiting: list[Members], config: Config) -> Non
 def test_what_cannot_start_is_planned_with_all_means() -> None:
     with pytest.raises(AskedError):
         after_calm(cluster(*singles(2), Members("big", "q", cpu=6, waiting=10)))
+
+
+BIG = Members("big", "q", cpu=6, waiting=10, minimum=10)
+"""It has to wait, and nobody has to leave for it."""
+
+
+def after_held(world: Snapshot, *more: Members) -> tuple[Plan, Plan]:
+    """Return a full plan of the world, and the one after it when more has come."""
+    solving, greedy = Solving(), replace(LIVE, engine="greedy", deterministic=True)
+    first = solving(world, greedy, None)
+    groups = [*world.groups, *(m.group for m in more)]
+    pods = [*world.pods, *(p for m in more for p in m.pods)]
+    then = snapshot_of(
+        taken_at_s=world.taken_at_s, nodes=world.nodes, queues=world.queues, groups=groups,
+        pods=pods,
+    )  # fmt: skip
+    return first, solving(then, greedy, None)
+
+
+def test_single_pods_that_come_while_a_gang_waits_are_placed_directly() -> None:
+    first, second = after_held(cluster(BIG), *singles(3))
+
+    assert second.solver.detail == DIRECT
+    assert len(second.binds) == 3
+    assert second.held == first.held
+    assert [h.group for h in second.held] == ["x/big"]
+
+
+def test_single_pods_that_do_not_fit_beside_what_waits_are_planned_with_it() -> None:
+    large = Members("w", "q", cpu=9, waiting=1)
+
+    first, second = after_held(cluster(BIG), large)
+
+    assert first.solver.detail == second.solver.detail != DIRECT
+    assert {h.group for h in second.held} == {"x/big", "x/w"}
 
 
 @pytest.fixture(scope="module")
