@@ -18,6 +18,8 @@ from .access import Api, LostError, RefusedError
 
 LASTS_S = 15
 RENEW_S = 2.0
+TRIES = 3
+"""So often it is tried to hand the lease back while a renewal that was under way arrives."""
 NOTE = "apportion.dev/last-cycle"
 """Annotation of the Lease: what the holder did last, as JSON; ``apportion status`` shows it."""
 MARGIN_S = 5.0
@@ -60,6 +62,7 @@ class Lease:
         self._until_s: float | None = None
         self._seen: tuple[str, str] | None = None
         self._seen_s = 0.0
+        self._is_over = False
         self.holder = ""
         """Who held it when it was last looked at."""
         self.gained = asyncio.Event()
@@ -77,6 +80,8 @@ class Lease:
 
     async def step(self) -> None:
         """Look once: renew what we hold, take what is free; errors of the server change nothing."""
+        if self._is_over:
+            return
         asked_s = self._now_s()
         try:
             held = await self._acquire()
@@ -90,20 +95,28 @@ class Lease:
             self.gained.clear()
 
     async def release(self) -> None:
-        """Hand the lease back, if it is ours."""
-        if not self.is_held:
-            return
+        """Hand the lease back, if it is ours, and take it no more."""
+        self._is_over = True
         self._until_s = None
         self.gained.clear()
-        try:
-            lease = await self._read()
-            if lease is not None and (lease.get("spec") or {}).get("holderIdentity") == (
-                self._name.identity
-            ):
-                lease["spec"] = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1}
-                await self._put(lease)
-        except (LostError, RefusedError, msgspec.DecodeError):
-            return  # it runs out by itself
+        if self.holder != self._name.identity:
+            return
+        for _ in range(TRIES):
+            try:
+                await self._hand_back()
+            except RefusedError as e:
+                if e.status == 409:
+                    continue
+            except (LostError, msgspec.DecodeError):
+                pass
+            return  # what was not handed back runs out by itself
+
+    async def _hand_back(self) -> None:
+        lease = await self._read()
+        spec = {} if lease is None else lease.get("spec") or {}
+        if lease is not None and spec.get("holderIdentity") == self._name.identity:
+            lease["spec"] = {**spec, "holderIdentity": "", "leaseDurationSeconds": 1}
+            await self._put(lease)
 
     async def _acquire(self) -> bool:
         """Return whether the lease is ours now."""
@@ -127,7 +140,7 @@ class Lease:
             self._seen, self._seen_s = state, self._now_s()
         lasts_s = float(spec.get("leaseDurationSeconds") or self._lasts_s)
         taken = self.holder not in ("", me)
-        if taken and self._now_s() - self._seen_s < lasts_s:
+        if self._is_over or (taken and self._now_s() - self._seen_s < lasts_s):
             return False
         changes = int(spec.get("leaseTransitions") or 0)
         same = self.holder == me

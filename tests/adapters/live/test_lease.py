@@ -137,6 +137,62 @@ def test_a_lease_that_is_handed_back_is_taken_at_once() -> None:
     assert (a.is_held, b.is_held) == (False, True)
 
 
+class Crossed(LeaseServer):
+    """Answers a moment after it has read; once, another write comes in between."""
+
+    is_crossed = False
+
+    async def get(self, path: str, params: Mapping[str, str] | None = None) -> bytes:
+        read = await super().get(path, params)
+        await asyncio.sleep(0)
+        if self.is_crossed and self.lease is not None:
+            self.is_crossed = False
+            await self.send("PUT", path, self.lease)
+        return read
+
+
+def test_a_renewal_that_is_under_way_does_not_take_back_what_is_handed_back() -> None:
+    server, clock = Crossed(), Clock()
+    a, b = lease(server, clock, "a"), lease(server, clock, "b")
+    step(a, b)
+
+    async def release() -> None:
+        renewing = asyncio.create_task(a.step())
+        await asyncio.sleep(0)
+        await a.release()
+        await renewing
+        await a.step()
+
+    asyncio.run(release())
+    step(b)
+
+    assert (a.is_held, b.is_held) == (False, True)
+
+
+def test_a_lease_is_handed_back_though_a_renewal_has_come_in_between() -> None:
+    server, clock = Crossed(), Clock()
+    a, b = lease(server, clock, "a"), lease(server, clock, "b")
+    step(a, b)
+    server.is_crossed = True
+
+    asyncio.run(a.release())
+    step(b)
+
+    assert not server.is_crossed
+    assert (a.is_held, b.is_held) == (False, True)
+
+
+def test_what_another_holds_is_left_to_it() -> None:
+    server, clock = LeaseServer(), Clock()
+    a, b = lease(server, clock, "a"), lease(server, clock, "b")
+    step(a, b)
+
+    asyncio.run(b.release())
+
+    assert server.lease is not None
+    assert server.lease["spec"]["holderIdentity"] == "a"
+
+
 def test_clocks_that_disagree_change_nothing() -> None:
     """What counts is how long the object has stood still, not the times in it."""
     server, clock = LeaseServer(), Clock()
