@@ -1,6 +1,8 @@
 """The process seen from here: what it streamed outlives it, and messages may come in pieces."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -22,19 +24,38 @@ def asked(limit_s: float | None) -> Reply:
         return process.solve(MODEL, GOAL, (), None, {}, limit_s)
 
 
+class Stepping(SolverProcess):
+    """Whose clock stands until a solution has been streamed, and then is past every limit."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        self._now_s = 0.0
+        clock = SimpleNamespace(monotonic=lambda: self._now_s)
+        monkeypatch.setattr(processes, "time", clock)
+
+    def _take(self) -> tuple[Any] | None:
+        message = super()._take()
+        if message is not None and message[0]["status"] == "STEP":
+            self._now_s = 1e6
+        return message
+
+
 @pytest.mark.parametrize(
-    ("end", "limit_s", "want"),
+    ("end", "want"),
     [
-        pytest.param("sys.exit(1)", 60.0, "KILLED", id="ends by itself"),
-        pytest.param("hang()", 1.5, "LATE", id="does not answer"),
+        pytest.param("sys.exit(1)", "KILLED", id="ends by itself"),
+        pytest.param("hang()", "LATE", id="does not answer"),
     ],
 )
 def test_best_solution_streamed_so_far_is_kept_where_no_answer_comes(
-    end: str, limit_s: float, want: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    end: str, want: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretend(READY + STEP + end, tmp_path, monkeypatch)
+    made = Stepping(monkeypatch) if want == "LATE" else SolverProcess()
 
-    reply = asked(limit_s)
+    with made as process:
+        process.wait()
+        reply = process.solve(MODEL, GOAL, (), None, {}, 60.0)
 
     assert (reply.status, reply.values, reply.bound) == (want, (1, 2), None)
     assert reply.detail

@@ -4,16 +4,19 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 import kubernetes_objects as k8s
 from apportion.adapters.live import reading
+from apportion.adapters.live.access import Api
+from apportion.adapters.live.feed import Feed
 from apportion.adapters.live.metrics import Metrics
+from apportion.adapters.live.mirror import Mirror
 from apportion.adapters.live.pages import page_of
 from apportion.adapters.live.web import Web
 from apportion.models import InputError, Snapshot
@@ -28,6 +31,8 @@ PODS = [
     k8s.pod("runs", {"cpu": "1"}, nodeName="n1"),
 ]
 NOON = ("--now", k8s.NOON)
+PATIENCE_S = 60
+"""What takes a moment takes so long at most on a machine that is busy with other things."""
 QUESTIONS = [
     ("plan", "--deterministic"),
     ("explain", "huge", "--no-changes"),
@@ -64,6 +69,27 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+class Hasty(Feed):
+    """A feed for which nobody has patience any more once it has met trouble."""
+
+    def __init__(self, api: Api, mirror: Mirror) -> None:
+        super().__init__(api, mirror)
+        self.synced = Never(lambda: bool(self.troubles))
+
+
+class Never(asyncio.Event):
+    """What does not come; who waits for it has waited for too long as soon as ``is_over``."""
+
+    def __init__(self, is_over: Callable[[], bool]) -> None:
+        super().__init__()
+        self._is_over = is_over
+
+    async def wait(self) -> Literal[True]:
+        while not self._is_over():
+            await asyncio.sleep(0)
+        raise TimeoutError
+
+
 class Scheduler:
     """The pages of a scheduler, served by a thread of their own; the token is ``good``."""
 
@@ -86,11 +112,11 @@ class Scheduler:
     def stop(self) -> None:
         self._do(self.web.stop())
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(PATIENCE_S)
         self._loop.close()
 
     def _do(self, what: Any) -> None:
-        asyncio.run_coroutine_threadsafe(what, self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(what, self._loop).result(PATIENCE_S)
 
 
 @pytest.fixture
@@ -196,7 +222,7 @@ def test_a_cluster_that_may_not_be_read_is_an_error(
 ) -> None:
     from apportion.adapters.live.access import RefusedError
 
-    monkeypatch.setattr(reading.mirror_of, "__defaults__", (0.05,))
+    monkeypatch.setattr(reading, "Feed", Hasty)
     server.faults.append(lambda *_: RefusedError(403, "Forbidden", "pods is forbidden"))
 
     result = cli("explain", "huge", "--kubeconfig")

@@ -17,6 +17,7 @@ from apportion.models import InputError
 from apportion.models.plan import from_document
 from apportion.models.snapshot import read
 from apportion.models.value import from_json
+from cluster.ports import claim
 from cycle_reports import busy_cluster, report_of
 
 Run = Callable[[Any], Any]
@@ -219,15 +220,16 @@ def test_an_address_in_use_is_said(run: Run, tokens: Tokens) -> None:
 
 
 def test_stopping_frees_the_port_and_leaves_nothing_running(run: Run, tokens: Tokens) -> None:
-    async def ask() -> None:
+    async def ask(port: int) -> None:
         before = asyncio.all_tasks()
-        page = page_of(tokens)
+        page = page_of(tokens, port=port)
         async with serving(page):
             pass
         await page.stop()
-        again = page_of(tokens, port=page.port)
+        again = page_of(tokens, port=port)
         async with serving(again) as client:
             assert (await client.get("/healthz"))[0] == 200
         assert asyncio.all_tasks() == before
 
-    run(ask())
+    with claim() as claimed:  # or another process could have it in between
+        run(ask(claimed.getsockname()[1]))

@@ -114,8 +114,8 @@ def prepared(step: Step, bench: Bench, pods: Sequence[ToBind] | None = None) -> 
 
 
 def done(what: Coroutine[Any, Any, Any]) -> Any:
-    """Run a coroutine to its end, within ten seconds."""
-    return asyncio.run(asyncio.wait_for(what, 10))
+    """Run a coroutine to its end, within a minute."""
+    return asyncio.run(asyncio.wait_for(what, 60))
 
 
 async def settled() -> None:
