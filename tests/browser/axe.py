@@ -1,8 +1,13 @@
-"""axe-core, which finds what keeps people out: fetched once into a cache outside the tree."""
+"""axe-core, which finds what keeps people out: fetched once into a cache outside the tree.
+
+Workers of one run may fetch it at once: each into a folder of its own, moved into place whole.
+"""
 
 import json
+import os
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +25,21 @@ def axe_core() -> str | None:
         npm = shutil.which("npm")
         if npm is None:
             return None
-        CACHE.mkdir(parents=True, exist_ok=True)
-        command = [npm, "install", "--prefix", str(CACHE), "--ignore-scripts", "--no-audit",
-                   "--no-fund", f"axe-core@{VERSION}"]  # fmt: skip
-        try:
-            subprocess.run(command, capture_output=True, check=True, timeout=FETCH_S)
-        except (subprocess.SubprocessError, OSError):
-            return None
+        _fetch(npm, script)
     return script.read_text() if script.is_file() else None
+
+
+def _fetch(npm: str, script: Path) -> None:
+    """Put the script into its place, if npm can fetch it."""
+    fresh = CACHE.with_name(f"{CACHE.name}-{os.getpid()}")
+    fresh.mkdir(parents=True, exist_ok=True)
+    command = [npm, "install", "--prefix", str(fresh), "--ignore-scripts", "--no-audit",
+               "--no-fund", f"axe-core@{VERSION}"]  # fmt: skip
+    script.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(subprocess.SubprocessError, OSError):
+        subprocess.run(command, capture_output=True, check=True, timeout=FETCH_S)
+        (fresh / script.relative_to(CACHE)).replace(script)
+    shutil.rmtree(fresh, ignore_errors=True)
 
 
 def serious(page: Page, source: str) -> list[str]:

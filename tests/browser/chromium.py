@@ -78,14 +78,15 @@ class Browser:
         page = self._pages[key] = Page(self, key)
         for domain in ("Page", "Runtime", "Log", "Network"):
             page.call(f"{domain}.enable")
+        page.call("Page.setLifecycleEventsEnabled", enabled=True)
         page.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height,
             deviceScaleFactor=1, mobile=width < 600,
         )  # fmt: skip
         feature = {"name": "prefers-color-scheme", "value": scheme}
         page.call("Emulation.setEmulatedMedia", features=[feature])
-        page.call("Page.navigate", url=url)
-        self.until(lambda: page.loaded)
+        loading = page.call("Page.navigate", url=url)["loaderId"]
+        self.until(lambda: loading in page.loads)  # the blank page may be loaded only now, too
         return page
 
     def _tell(self, said: dict[str, Any]) -> None:
@@ -115,14 +116,15 @@ class Page:
     """Errors and warnings of the console, and exceptions."""
     requests: list[str] = field(default_factory=list)
     """Addresses that were asked for, the page's own included."""
-    loaded: bool = False
+    loads: list[str] = field(default_factory=list)
+    """Documents that were loaded, by the names that the browser gives their loading."""
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         return self.browser.call(method, self.key, **params)
 
     def hear(self, method: str, params: dict[str, Any]) -> None:
-        if method == "Page.loadEventFired":
-            self.loaded = True
+        if method == "Page.lifecycleEvent" and params["name"] == "load":
+            self.loads.append(params["loaderId"])
         elif method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
         elif method == "Runtime.exceptionThrown":
@@ -139,6 +141,18 @@ class Page:
         )
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def load_next(self, cause: Callable[[], object]) -> None:
+        """Do what makes the page load another document, and wait until it has."""
+        before = {*self.loads}
+        cause()
+        self.browser.until(lambda: not before.issuperset(self.loads))
+
+    def processor_s(self) -> float:
+        """Return the processor's time, in seconds, of the process that shows the page."""
+        self.call("Performance.enable")
+        metrics = self.call("Performance.getMetrics")["metrics"]
+        return float(next(m["value"] for m in metrics if m["name"] == "ProcessTime"))
 
     def press(self, key: str) -> None:
         """Press and release a key: "Tab", "Enter"."""

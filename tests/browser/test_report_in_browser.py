@@ -16,7 +16,8 @@ pytestmark = pytest.mark.slow
 WIDTHS = (390, 1440)
 SCHEMES = ("light", "dark")
 LARGEST_BYTES = 3_000_000
-SOON_MS = 2000
+SOON_S = 2.0
+"""Of the processor, as others are at work on the machine too."""
 OPEN_ALL = "document.querySelectorAll('details').forEach(d => d.open = true)"
 
 
@@ -42,13 +43,14 @@ def test_it_is_small(document: str) -> None:
 
 
 def test_it_opens_soon_asks_for_nothing_and_has_no_complaints(browser: Browser, url: str) -> None:
-    loaded = "performance.getEntriesByType('navigation')[0].loadEventEnd"
-    pages = [browser.opened(url) for _ in range(3)]
+    page = browser.opened(url)
 
-    # The best of three, as others are at work on the machine too.
-    assert 0 < min(page.value(loaded) for page in pages) < SOON_MS
-    assert [page.complaints for page in pages] == [[], [], []]
-    assert [page.requests for page in pages] == [[url]] * 3
+    before_s = page.processor_s()
+    page.load_next(lambda: page.call("Page.reload"))
+
+    assert 0 < page.processor_s() - before_s < SOON_S
+    assert page.complaints == []
+    assert page.requests == [url] * 2
 
 
 def test_a_large_page_keeps_nobody_out(browser: Browser, url: str, axe: str) -> None:

@@ -63,15 +63,11 @@ def test_a_question_is_asked_by_keyboard(browser: Browser, address: str) -> None
 
     page.value("document.getElementById('value').focus()")
     page.call("Input.insertText", text="gpu-b")
-    page.loaded = False
-    page.press("Enter")
-    browser.until(lambda: page.loaded)
+    page.load_next(lambda: page.press("Enter"))
 
     assert "drain node gpu-b" in page.value("document.getElementById('difference').textContent")
     assert page.value("location.search") == "?option=--drain&value=gpu-b"
-    page.loaded = False
-    page.value("document.querySelector('#ask button').click()")
-    browser.until(lambda: page.loaded)
+    page.load_next(lambda: page.value("document.querySelector('#ask button').click()"))
     assert page.value("location.search").startswith("?edit=--drain+gpu-b&option=")
 
 
