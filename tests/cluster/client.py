@@ -207,13 +207,18 @@ class Client:
         self.request("POST", self.path("pods", pod, namespace) + "/eviction", body)
 
     def token_of(self, namespace: str, account: str, lifetime_s: int = 3600) -> str:
-        """Return a token of the ServiceAccount; at least 600 s."""
+        """Return a token of the ServiceAccount, at least 600 s, once the server takes it.
+
+        The server looks accounts up in a copy of its own. While that has an older one of the name,
+        the token is a stranger's.
+        """
         body = {
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
             "spec": {"expirationSeconds": lifetime_s},
         }  # fmt: skip
         path = self.path("serviceaccounts", account, namespace) + "/token"
         token: str = msgspec.json.decode(self.request("POST", path, body))["status"]["token"]
+        until(lambda: self._is_taken(token), f"the token of {namespace}/{account} is taken")
         return token
 
     def may(self, verb: str, group: str, resource: str, namespace: str = "default") -> bool:
@@ -276,6 +281,14 @@ class Client:
             return admitted
 
         until(is_known, f"pods of PriorityClass {name} are admitted with priority {value}")
+
+    def _is_taken(self, token: str) -> bool:
+        body = {
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview",
+            "spec": {"token": token},
+        }  # fmt: skip
+        said = self.request("POST", "/apis/authentication.k8s.io/v1/tokenreviews", body)
+        return bool(msgspec.json.decode(said)["status"].get("authenticated"))
 
     def _kind_of(self, thing: Mapping[str, Any]) -> Kind:
         return self._kinds.of(thing["apiVersion"], thing["kind"])

@@ -3,16 +3,15 @@
 from pathlib import Path
 
 from cluster.access import Access
+from cluster.authorizing import RBAC, wait_authorized
 from cluster.client import Client
 from cluster.manifests import apply_all, documents
 from cluster.plane import ControlPlane
-from cluster.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFINITIONS = ROOT / "adapters" / "crds"
 MANIFEST = ROOT / "deploy" / "apportion.yaml"
 NAMESPACE, ACCOUNT = "apportion-system", "apportion"
-RBAC = "rbac.authorization.k8s.io"
 
 
 def install(plane: ControlPlane, client: Client, *, definitions: bool = True) -> Access:
@@ -22,21 +21,12 @@ def install(plane: ControlPlane, client: Client, *, definitions: bool = True) ->
     """
     files = (DEFINITIONS, MANIFEST) if definitions else (MANIFEST,)
     apply_all(client, (t for t in documents(files) if t["kind"] != "Deployment"))
-    access = plane.access_of(NAMESPACE, ACCOUNT)
-    with plane.client(access) as account:
-        until(lambda: has_rights(account), "the API server's authorizer has heard of the rights")
-    return access
-
-
-def has_rights(account: Client) -> bool:
-    """Whether the rights of the manifest hold, by one of each of its roles."""
-    return account.may("create", "", "pods/binding") and account.may(
-        "update", "coordination.k8s.io", "leases", NAMESPACE
-    )
+    wait_authorized(client)
+    return plane.access_of(NAMESPACE, ACCOUNT)
 
 
 def account(client: Client, name: str, role: str) -> None:
-    """Make a ServiceAccount that has a ClusterRole in the whole cluster."""
+    """Make a ServiceAccount that has a ClusterRole in the whole cluster when this returns."""
     meta = {"name": name, "namespace": NAMESPACE}
     client.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
     client.create(
@@ -46,3 +36,4 @@ def account(client: Client, name: str, role: str) -> None:
             "subjects": [{"kind": "ServiceAccount", **meta}],
         }
     )  # fmt: skip
+    wait_authorized(client)

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from cluster.client import Client, Data
 from cluster.waiting import DEADLINE_S, until
 
+EVENT = "Event.events.k8s.io"
+
 
 def nodes_of(client: Client) -> dict[str, str]:
     """Return the node of each pod that has one."""
@@ -36,6 +38,15 @@ def wait_gone(client: Client, *names: str, deadline_s: float = DEADLINE_S) -> No
         return not {p["metadata"]["name"] for p in client.find_all("pods")} & set(names)
 
     until(are_gone, f"{names} are gone", deadline_s)
+
+
+def events_about(client: Client, kind: str, name: str) -> list[Data]:
+    """Return the events about an object.
+
+    There are events about nothing that has a name, as an API server tells some when it has started.
+    """
+    about = {"kind": kind, "name": name}
+    return [e for e in client.find_all(EVENT) if about.items() <= e.get("regarding", {}).items()]
 
 
 def names_of(things: Iterable[Data], kind: str = "Pod") -> list[str]:

@@ -20,30 +20,30 @@ class Ports:
 
     def release(self) -> None:
         """Let others have them."""
-        for claim in self._claims:
-            claim.close()
+        for one in self._claims:
+            one.close()
 
 
 def free_ports() -> Ports:
     """Return three ports that nobody listens on, and keep others that ask here from having them."""
-    claims = [_claim(), _claim(), _claim()]
-    etcd, peers, api = (claim.getsockname()[1] for claim in claims)
+    claims = [claim(), claim(), claim()]
+    etcd, peers, api = (one.getsockname()[1] for one in claims)
     return Ports(etcd, peers, api, tuple(claims))
 
 
-def _claim() -> socket.socket:
+def claim() -> socket.socket:
     """Return a socket that is bound and does not listen.
 
     Who binds with SO_REUSEADDR, as servers do, may listen there all the same; who comes to claim
     the port binds without it, and is refused.
     """
     for port in random.SystemRandom().sample(RANGE, len(RANGE)):
-        claim = socket.socket()
+        one = socket.socket()
         try:
-            claim.bind((HOST, port))
+            one.bind((HOST, port))
         except OSError:
-            claim.close()
+            one.close()
             continue
-        claim.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        return claim
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        return one
     raise OSError(f"every port from {RANGE.start} to {RANGE.stop} of {HOST} is taken")

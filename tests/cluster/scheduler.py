@@ -48,7 +48,8 @@ class Scheduler(Part):
         """Return what it has logged so far, or the events of one name."""
         if not self.log.exists():
             return []
-        lines = (line for line in self.log.read_text().splitlines() if line.startswith("{"))
+        text = self.log.read_text(errors="replace")  # the end may be half a letter
+        lines = (line for line in text.splitlines() if line.startswith("{"))
         events = []
         for line in lines:
             try:

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from apportion.adapters.crds import definitions
+from cluster.authorizing import wait_authorized
 from cluster.client import Client
 from cluster.helm import helm
-from cluster.installing import has_rights
 from cluster.plane import ControlPlane
-from cluster.waiting import until
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 NAMESPACE = "apportion-system"
@@ -83,9 +82,7 @@ def test_two_releases_stand_side_by_side(client: Client, by_helm: Run) -> None:
     assert [d["metadata"]["name"] for d in found] == ["one", "two"]
 
 
-def test_the_commands_of_the_page_work_with_kubectl(
-    plane: ControlPlane, client: Client, kubectl: Run
-) -> None:
+def test_the_commands_of_the_page_work_with_kubectl(client: Client, kubectl: Run) -> None:
     created = kubectl("create", "-f", "-", stdin=definitions(), fails=bool(
         client.find("customresourcedefinitions", "queues.scheduling.volcano.sh")
     ))  # fmt: skip
@@ -99,9 +96,7 @@ def test_the_commands_of_the_page_work_with_kubectl(
     changed = [ln for ln in unchanged.splitlines() if "unchanged (server dry run)" not in ln]
     # A selector of a budget is replaced as a whole by every apply, and called configured for it.
     assert [ln for ln in changed if not ln.startswith("poddisruptionbudget.policy/")] == []
-    account = plane.access_of(NAMESPACE, "apportion")
-    with plane.client(account) as scheduler:
-        until(lambda: has_rights(scheduler), "the API server's authorizer has heard of the rights")
+    wait_authorized(client)
     told = kubectl(
         "auth", "can-i", "create", "pods", "--subresource=eviction", "-A",
         "--as", f"system:serviceaccount:{NAMESPACE}:apportion",

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from cluster.client import Client
+from cluster.looking import events_about
 from cluster.objects import gang, node, queue
 from cluster.scheduler import Schedulers
 from cluster.waiting import until
 
-EVENT = "Event.events.k8s.io"
 LONG_S = 240.0
 """What is told is looked for with what others leave of the processors."""
 pytestmark = pytest.mark.usefixtures("kwok", "volcano")
@@ -31,11 +31,8 @@ def advised(client: Client, pod: str) -> dict[str, Any]:
 
 def notes(client: Client, group: str) -> list[str]:
     """Return what events about a group have told of why it waits, and what would start it."""
-    return [
-        e["note"]
-        for e in client.find_all(EVENT)
-        if e["regarding"]["name"] == group and "; would start " in e["note"]
-    ]
+    told = events_about(client, "PodGroup", group)
+    return [e["note"] for e in told if "; would start " in e["note"]]
 
 
 def test_more_nodes_and_then_it_starts(client: Client, schedulers: Schedulers) -> None:

@@ -1,13 +1,14 @@
 """What goes wrong around the live scheduler, and that it does its work all the same.
 
-After each fault the work is done within ten seconds, nothing is bound twice, and no gang is left
-in part.
+After each fault the work is done, nothing is bound twice, and no gang is left in part. How long
+things wait is tested by clocks of the tests, in tests/adapters/live.
 """
 
 import os
 import resource
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -25,9 +26,6 @@ from cluster.waiting import stays, until
 
 pytestmark = pytest.mark.usefixtures("kwok", "volcano")
 
-AGAIN_S = 10.0
-"""Within this time the work is done after a fault has ended."""
-
 MEMBERS = tuple(f"g-{i}" for i in range(4))
 
 
@@ -44,7 +42,7 @@ def test_the_api_server_is_killed_while_a_gang_is_bound(
     held.release()
     plane.restart("kube-apiserver")
 
-    placed = wait_placed(client, *MEMBERS, deadline_s=AGAIN_S)
+    placed = wait_placed(client, *MEMBERS)
     assert sorted(placed.values()) == ["n0", "n1", "n2", "n3"]
 
 
@@ -59,7 +57,7 @@ def test_the_api_server_is_restarted_between_two_gangs(
     plane.restart("kube-apiserver")
     client.create_all(gang("h", 4, 4))
 
-    wait_placed(client, "h-0", "h-1", "h-2", "h-3", deadline_s=AGAIN_S)
+    wait_placed(client, "h-0", "h-1", "h-2", "h-3")
     assert invariants.faults(client) == []
 
 
@@ -71,7 +69,7 @@ def test_watches_are_cut_and_go_on(client: Client, schedulers: Schedulers, proxy
         proxy.cut()
         client.create(pod(f"p{i}", 4))
 
-    wait_placed(client, *(f"p{i}" for i in range(5)), deadline_s=AGAIN_S)
+    wait_placed(client, *(f"p{i}" for i in range(5)))
     assert invariants.faults(client) == []
 
 
@@ -94,7 +92,7 @@ def test_what_happened_while_the_watch_was_away_is_known_after_a_410(
     plane.restart("kube-apiserver")
     proxy.drop(gone)
 
-    now = wait_placed(client, "next", deadline_s=AGAIN_S + 5)
+    now = wait_placed(client, "next")
     assert now["next"] == placed["first"]
     assert "too-many" not in now
 
@@ -140,7 +138,7 @@ def test_etcd_is_paused(plane: ControlPlane, client: Client, schedulers: Schedul
     stays(lambda: scheduler.is_running, "the scheduler runs", 10)
     plane.resume("etcd")
 
-    wait_placed(client, "h-0", "h-1", "h-2", "h-3", deadline_s=AGAIN_S)
+    wait_placed(client, "h-0", "h-1", "h-2", "h-3")
     assert invariants.faults(client) == []
 
 
@@ -157,7 +155,7 @@ def test_a_pod_that_is_deleted_while_it_is_bound_leaves_its_room(
     client.create(pod("next", 8))
     held.release()
 
-    assert wait_placed(client, "next", deadline_s=AGAIN_S) == {"next": "n1"}
+    assert wait_placed(client, "next") == {"next": "n1"}
 
 
 def test_a_pod_that_is_replaced_while_it_is_bound_is_bound_anew(
@@ -173,7 +171,7 @@ def test_a_pod_that_is_replaced_while_it_is_bound_is_bound_anew(
     client.create(pod("p", 1, nodeSelector={"disk": "fast"}))
     held.release()
 
-    assert wait_placed(client, "p", deadline_s=AGAIN_S) == {"p": "n2"}
+    assert wait_placed(client, "p") == {"p": "n2"}
 
 
 def test_a_node_is_deleted_while_a_plan_is_carried_out(
@@ -184,16 +182,17 @@ def test_a_node_is_deleted_while_a_plan_is_carried_out(
     held = proxy.add(Hold(lambda r: r.is_bind and r.pod == "first"))
     client.create(pod("first", 2))
     until(lambda: held.met, "the first bind is held, the cycle goes on")
-    client.create(pod("second", 8))
 
     client.delete("nodes", "n1")
+    client.create(pod("second", 8))
     client.create(node("n3", 8))
     held.release()
 
-    assert wait_placed(client, "second", deadline_s=AGAIN_S)["second"] == "n3"
+    assert wait_placed(client, "second")["second"] == "n3"
 
 
 def kill(pid: int) -> None:
+    """End the process, as the kernel does where memory is short."""
     os.kill(pid, signal.SIGKILL)
 
 
@@ -201,6 +200,16 @@ def starve(pid: int) -> None:
     """Let the process get no more memory than it has."""
     size = int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * resource.getpagesize()
     resource.prlimit(pid, resource.RLIMIT_AS, (size, size))
+
+
+def hit(scheduler: int, fault: Callable[[int], None]) -> int:
+    """Do it to the children of the process; return to how many, as one may have just ended."""
+    number = 0
+    for child in children(scheduler):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            fault(child)
+            number += 1
+    return number
 
 
 @pytest.mark.usefixtures("four")
@@ -214,10 +223,8 @@ def test_the_solver_dies(
     wait_placed(client, *MEMBERS)
     until(lambda: any(c["engine"] == "exact" for c in scheduler.events("cycle")), "it solves")
 
-    hit = until(lambda: children(scheduler.pid), "the solver's process is there")
-    for child in hit:
-        fault(child)
+    until(lambda: hit(scheduler.pid, fault), "the solver's process is there, and is hit")
     client.create_all(gang("h", 4, 4))
 
-    wait_placed(client, "h-0", "h-1", "h-2", "h-3", deadline_s=AGAIN_S)
+    wait_placed(client, "h-0", "h-1", "h-2", "h-3")
     assert invariants.faults(client) == []

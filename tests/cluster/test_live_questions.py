@@ -12,8 +12,9 @@ import urllib3
 
 from apportion.models import Snapshot
 from apportion.models.snapshot import read
+from cluster.authorizing import RBAC
 from cluster.client import Client
-from cluster.installing import NAMESPACE, RBAC, account
+from cluster.installing import NAMESPACE, account
 from cluster.objects import gang, node
 from cluster.plane import ControlPlane
 from cluster.scheduler import Schedulers

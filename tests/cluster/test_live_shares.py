@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from cluster.authorizing import wait_authorized
 from cluster.client import Client, Data
 from cluster.manifests import apply_all
 from cluster.objects import node, pod
@@ -26,6 +27,7 @@ def shares(client: Client, installed: object) -> None:
     """The rights for shares, beside those of the manifest."""
     assert installed
     apply_all(client, yaml.safe_load_all((ROOT / "deploy" / "shares.yaml").read_text()))
+    wait_authorized(client)
 
 
 def gpus(name: str, number: int = 2) -> Data:
@@ -83,7 +85,10 @@ def test_shares_of_a_device_have_one_reservation_for_as_long_as_they_run(
     tell(client, 1)
     bound(client, "p", "q")
     assert {notes(client, x)["apportion.dev/visible-devices"] for x in "pq"} == {"GPU-0"}
-    until(lambda: reservations(client)[0]["status"]["phase"] == "Running", "the reservation runs")
+    until(
+        lambda: [r["status"]["phase"] for r in reservations(client)] == ["Running"],
+        "the reservation runs",
+    )
     [made] = reservations(client)
     assert made["spec"]["nodeName"] == "n1"
 

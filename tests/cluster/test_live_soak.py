@@ -27,7 +27,7 @@ from cluster.waiting import until
 SHORT_S = 20
 GRACE_S = 5
 """A broken gang is given up after so long; tests do not wait for the usual minute."""
-PATIENCE_S = GRACE_S + 25.0
+PATIENCE_S = GRACE_S + 55.0
 WAIT_S = 60.0
 """So long may a group wait that could start, but for the time in which something is restarted."""
 LOOK_S = 3.0
@@ -36,8 +36,9 @@ TROUBLE_S = 4.0
 """So long after one fault comes the next."""
 SIGHTING_S = 4.0
 """So long after one snapshot of the scheduler comes the next; in a long soak a twentieth of it."""
-QUIET_S = 60.0
-"""When nothing comes any more, all that is possible has been done by then."""
+QUIET_S = 240.0
+"""When nothing comes any more, all that is possible has been done by then, however busy others keep
+the machine; mostly within seconds."""
 
 pytestmark = pytest.mark.usefixtures("kwok", "controllers", "volcano")
 
@@ -64,8 +65,12 @@ def test_nothing_is_wrong_during_a_turmoil_and_everything_done_after_it(
     words = ("--config", str(settings), "--budget", "1s", *LISTEN)
     seed = int(os.environ.get("APPORTION_SOAK_SEED", "7"))
     turmoil = Turmoil(plane, client, proxy, schedulers, words, tmp_path / "clock", seed)
-    judge = Judge(client, PATIENCE_S)
-    in_vain = InVain(client, settings, WAIT_S, lambda: time.monotonic() - turmoil.troubled_s)
+
+    def untroubled_s() -> float:
+        return time.monotonic() - turmoil.troubled_s
+
+    judge = Judge(client, PATIENCE_S, untroubled_s)
+    in_vain = InVain(client, settings, WAIT_S, untroubled_s)
     sightings = Sightings(client, schedulers, max(SIGHTING_S, seconds / 20))
     turmoil.prepare()
 
@@ -88,7 +93,12 @@ def test_nothing_is_wrong_during_a_turmoil_and_everything_done_after_it(
     print(f"who could start has waited {longest_s:.1f} s at most ({who}); found: {judge.found}")
     assert judge.found == []
     turmoil.calm()
-    until(lambda: possible(plane, settings) == [], "all is done", QUIET_S)
+
+    def is_done() -> bool:
+        judge.look()
+        return possible(plane, settings) == []
+
+    until(is_done, "all is done", QUIET_S)
     judge.look()
     sightings.end()
     if not sightings.taken:  # whenever it was asked, something else was wrong

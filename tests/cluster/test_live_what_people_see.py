@@ -8,14 +8,13 @@ import yaml
 
 from apportion.adapters.crds import definition
 from cluster.client import Client
-from cluster.looking import wait_placed
+from cluster.looking import events_about, wait_placed
 from cluster.manifests import apply_all
 from cluster.objects import gang, node, pod, priority_class, queue
 from cluster.scheduler import Schedulers
 from cluster.waiting import until
 
 GROUP, QUEUE = "PodGroup.scheduling.volcano.sh", "Queue.scheduling.volcano.sh"
-EVENT = "Event.events.k8s.io"
 UNADVISED = ("--advise", "0")
 """Where it matters what is told and how often: what would start a group is told later."""
 pytestmark = pytest.mark.usefixtures("kwok", "volcano")
@@ -29,11 +28,7 @@ def condition(client: Client, name: str) -> dict[str, Any]:
 
 def reasons(client: Client, kind: str, name: str) -> list[str]:
     """Return the reasons of the events about an object."""
-    return [
-        e["reason"]
-        for e in client.find_all(EVENT)
-        if (e["regarding"]["kind"], e["regarding"]["name"]) == (kind, name)
-    ]
+    return [e["reason"] for e in events_about(client, kind, name)]
 
 
 def group_status(client: Client, name: str) -> dict[str, Any]:
@@ -160,7 +155,8 @@ def test_who_had_to_leave_is_told_for_whom(client: Client, schedulers: Scheduler
     until(lambda: group_status(client, "high").get("phase") == "Running", "the better one runs")
     until(lambda: "Preempted" in reasons(client, "PodGroup", "low"), "the first one is told")
 
-    (note,) = [e["note"] for e in client.find_all(EVENT) if e["reason"] == "Preempted"]
+    told = events_about(client, "PodGroup", "low")
+    (note,) = [e["note"] for e in told if e["reason"] == "Preempted"]
     assert note.startswith("evicted 2 pods from n1 ×2, for default/high: makes room for higher")
 
 

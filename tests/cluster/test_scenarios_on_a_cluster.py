@@ -17,7 +17,7 @@ from cluster.client import Client
 from cluster.objects import node
 from cluster.scheduler import Scheduler, Schedulers
 from cluster.staging import Staged, can_be_staged, stage
-from cluster.waiting import DEADLINE_S, PlaneError, until
+from cluster.waiting import PlaneError, until
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 AREAS = ("affinity", "fairness", "gang", "lifecycle", "preempt", "queue", "reclaim", "security")
@@ -30,6 +30,8 @@ polish: 20s
 """Time enough to find the best plan on a machine that is busy with other things."""
 EVERY = 5
 """Of so many scenarios one runs every time."""
+REST_S = 300.0
+"""A scenario has come to rest by then; mostly within seconds."""
 
 
 def cases() -> Iterator[object]:
@@ -58,7 +60,7 @@ def test_scenario_comes_true(
 
 def settle(client: Client, scheduler: Scheduler, staged: Staged) -> None:
     """Wait until two cycles in a row, both asked for, have seen everything and changed nothing."""
-    quiet, before, end = 0, staged.standing(), time.monotonic() + DEADLINE_S
+    quiet, before, end = 0, staged.standing(), time.monotonic() + REST_S
     for number in itertools.count():
         until(lambda: not staged.leaving(), "those who leave are gone")
         staged.bring_back()

@@ -19,7 +19,7 @@ from cluster.workload import Workload
 Act = Callable[[], None]
 LEAST_NODES = 5
 """No more are deleted when only so many are left."""
-END_S = 40.0
+END_S = 120.0
 """What a scheduler has begun may take so long after it was told to end."""
 
 

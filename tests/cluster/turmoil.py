@@ -16,7 +16,7 @@ from cluster.waiting import until
 from cluster.workload import Act, Workload
 
 NODES = 8
-CALM_S = 60.0
+CALM_S = 120.0
 
 
 class Turmoil:
