@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _MEMORY = "nvidia.com/gpu.memory"
 _MIG, _REPLICAS = "nvidia.com/mig.strategy", "nvidia.com/gpu.replicas"
 _VOLCANO, _HAMI = "volcano.sh/node-vgpu-register", NVIDIA.register
+_VOLCANO_HANDSHAKE = "volcano.sh/node-vgpu-handshake"
+GONE = "Deleted_"
+"""What schedulers write there of a plug-in that has not answered for a minute, and a time."""
 _UNHEALTHY = "volcano.sh/gpu-unhealthy-ids"
 _CARD_MEMORY, _CARDS = "volcano.sh/gpu-memory", "volcano.sh/gpu-number"
 VGPU_IDS = "volcano.sh/vgpu-ids-new"
@@ -139,12 +142,12 @@ class Cards:
 
     def _described(self, thing: Thing, node: Node, plain: dict[object, Described]) -> Described:
         if _VOLCANO in thing.annotations:
-            devices = self._registered(thing, _VOLCANO, _volcano_register)
+            devices = self._registered(thing, _VOLCANO, _VOLCANO_HANDSHAKE, _volcano_register)
             if node.allocatable[GPU]:
                 return Described(devices, ("volcano", "whole"), {})
             return Described(devices, ("volcano",), {GPU: 1000 * sum(d.healthy for d in devices)})
         if _HAMI in thing.annotations:
-            devices = self._registered(thing, _HAMI, _hami_register)
+            devices = self._registered(thing, _HAMI, NVIDIA.handshake, _hami_register)
             return Described(devices, ("hami", "whole"), _offers(devices, NVIDIA))
         there = [v for v in self.vendors if v.register in thing.annotations]
         if there and not node.allocatable[GPU]:
@@ -154,7 +157,8 @@ class Cards:
                     f"stands beside devices {there[0].word}: of two kinds on one node only the "
                     "first is shared",
                 )  # fmt: skip
-            devices = self._registered(thing, there[0].register, _hami_register)
+            one = there[0]
+            devices = self._registered(thing, one.register, one.handshake, _hami_register)
             if there[0].templates:
                 mode = SOFT if thing.annotations.get(SOFT_NODE) == "true" else "template"
                 devices = tuple(replace(d, mode=mode) for d in devices)
@@ -168,16 +172,26 @@ class Cards:
         return plain[same]
 
     def _registered(
-        self, thing: Thing, key: str, read: Callable[[str], Iterator[Device]]
+        self, thing: Thing, key: str, handshake: str, read: Callable[[str], Iterator[Device]]
     ) -> tuple[Device, ...]:
+        """Return the devices that a plug-in has registered; one that is gone gives none out."""
         try:
-            return tuple(read(thing.annotations[key]))
+            devices = tuple(read(thing.annotations[key]))
         except (ValueError, TypeError, AttributeError):
             self._ledger.warn(
                 thing.title, below("metadata.annotations", key),
                 "cannot be read, so its devices take no shares; restart the device plug-in",
             )  # fmt: skip
             return ()
+        said = thing.annotations.get(handshake, "")
+        if not said.startswith(GONE):
+            return devices
+        self._ledger.warn(
+            thing.title, below("metadata.annotations", handshake),
+            f"is {said[:40]!r}: the device plug-in is gone, and its devices take nothing until it "
+            "is back",
+        )  # fmt: skip
+        return tuple(replace(d, healthy=False) for d in devices)
 
     # Who holds what
 

@@ -187,4 +187,6 @@ class Charges:
             for beside in self.resources.get(kind, ()):
                 if node.allocatable[resource] and not node.allocatable[beside]:
                     more[beside] = node.allocatable[resource]
-        return msgspec.structs.replace(node, allocatable=node.allocatable.plus(more)) if more else node
+        return (
+            msgspec.structs.replace(node, allocatable=node.allocatable.plus(more)) if more else node
+        )

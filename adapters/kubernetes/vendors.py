@@ -24,6 +24,8 @@ class Vendor:
     """Percent of a device."""
     register: str
     """The annotation of a node that lists its devices."""
+    handshake: str
+    """The annotation of a node that says whether its plug-in still answers."""
     word: str
     """What devices are called in annotations of pods; "": by their models."""
     to_allocate: str
@@ -65,7 +67,7 @@ class Vendor:
 def _iluvatar(chip: str) -> Vendor:
     return Vendor(
         f"iluvatar.ai/{chip}-vgpu", f"iluvatar.ai/{chip}.vMem", f"iluvatar.ai/{chip}.vCore",
-        f"hami.io/node-{chip}-register", chip,
+        f"hami.io/node-{chip}-register", f"hami.io/node-handshake-{chip}", chip,
         f"hami.io/{chip}-devices-to-allocate", f"hami.io/{chip}-devices-allocated",
         memory_mib=256,
         uuids=(f"hami.io/use-{chip}-uuid",), not_uuids=(f"hami.io/no-use-{chip}-uuid",),
@@ -75,7 +77,7 @@ def _iluvatar(chip: str) -> Vendor:
 def _ascend(chip: str, **templates: int) -> Vendor:
     return Vendor(
         f"huawei.com/{chip}", f"huawei.com/{chip}-memory", f"huawei.com/{chip}-core",
-        f"hami.io/node-register-{chip}", chip,
+        f"hami.io/node-register-{chip}", f"hami.io/node-handshake-{chip}", chip,
         f"hami.io/{chip}-devices-to-allocate", f"hami.io/{chip}-devices-allocated",
         templates=tuple(sorted((mib, name) for name, mib in templates.items())),
         runtime=f"huawei.com/{chip}",
@@ -84,8 +86,8 @@ def _ascend(chip: str, **templates: int) -> Vendor:
 
 
 NVIDIA = Vendor(
-    GPU, "nvidia.com/gpumem", "nvidia.com/gpucores", "hami.io/node-nvidia-register", "NVIDIA",
-    "hami.io/vgpu-devices-to-allocate", "hami.io/vgpu-devices-allocated",
+    GPU, "nvidia.com/gpumem", "nvidia.com/gpucores", "hami.io/node-nvidia-register",
+    "hami.io/node-handshake", "NVIDIA", "hami.io/vgpu-devices-to-allocate", "hami.io/vgpu-devices-allocated",
     percent="nvidia.com/gpumem-percentage",
     models="nvidia.com/use-gputype", not_models="nvidia.com/nouse-gputype",
     uuids=("volcano.sh/vgpu-use-gpuuuid", "nvidia.com/use-gpuuuid"),
@@ -93,13 +95,13 @@ NVIDIA = Vendor(
 )  # fmt: skip
 HYGON = Vendor(
     "hygon.com/dcunum", "hygon.com/dcumem", "hygon.com/dcucores", "hami.io/node-dcu-register",
-    "DCU", "hami.io/dcu-devices-to-allocate", "hami.io/dcu-devices-allocated", cores_unsaid=100,
+    "hami.io/node-handshake-dcu", "DCU", "hami.io/dcu-devices-to-allocate", "hami.io/dcu-devices-allocated", cores_unsaid=100,
     models="hygon.com/use-dcutype", not_models="hygon.com/nouse-dcutype",
     uuids=("hygon.com/use-gpuuuid",), not_uuids=("hygon.com/nouse-gpuuuid",),
 )  # fmt: skip
 AMD = Vendor(
     "amd.com/gpu", "amd.com/gpumem", "amd.com/gpucores", "hami.io/node-amd-register",
-    "", "hami.io/amd-devices-to-allocate", "hami.io/amd-devices-allocated", cores_unsaid=100,
+    "hami.io/node-handshake-amd", "", "hami.io/amd-devices-to-allocate", "hami.io/amd-devices-allocated", cores_unsaid=100,
     models="amd.com/use-gputype", not_models="amd.com/nouse-gputype",
     uuids=("amd.com/use-gpu-uuid",), not_uuids=("amd.com/nouse-gpu-uuid",),
 )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 from ..kubernetes.body_group import GroupBody
 from ..kubernetes.body_pod import PodBody
 from ..kubernetes.body_queue import VolcanoQueue
+from ..kubernetes.cards import GONE
 from ..kubernetes.meta import Thing
 
 _HEAD = ("uid", "labels", "annotations", "owner", "created_s", "deleted_s", "generation")
@@ -28,11 +29,14 @@ def is_hearsay(old: Thing, new: Thing) -> bool:
 def without_handshakes(notes: Mapping[str, str]) -> Mapping[str, str]:
     """Return a node's annotations without those by which device plug-ins say that they live.
 
-    HAMi and Volcano write them anew every half a minute on every node.
+    HAMi and Volcano write them anew every half a minute on every node. That a plug-in is gone stays,
+    without the time of it.
     """
-    if not any(key.endswith("handshake") for key in notes):
+    if not any("handshake" in key for key in notes):
         return notes
-    return {key: said for key, said in notes.items() if not key.endswith("handshake")}
+    lively = {key: said for key, said in notes.items() if "handshake" not in key}
+    gone = (key for key, said in notes.items() if "handshake" in key and said.startswith(GONE))
+    return lively | dict.fromkeys(gone, GONE)
 
 
 def _matters(body: Any) -> Any:

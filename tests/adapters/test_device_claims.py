@@ -1,6 +1,5 @@
 """Device claims at the door: slices, classes, selectors, who has what, and what it counts for."""
 
-
 import pytest
 
 from apportion.models import ClaimSpec, DeviceMatch, DeviceRequest, PodClaim, Snapshot

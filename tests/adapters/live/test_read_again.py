@@ -130,13 +130,18 @@ def test_no_more_is_read_again_than_a_change_concerns(
     assert got == mirror.fresh(NOON_S)
 
 
-def test_a_node_whose_device_plug_in_says_that_it_lives_has_not_changed() -> None:
+@pytest.mark.parametrize("key", ["hami.io/node-handshake", "hami.io/node-handshake-dcu"])
+def test_a_node_whose_device_plug_in_says_that_it_lives_has_not_changed(key: str) -> None:
     mirror = world()
     there = node("n1")
-    there["metadata"]["annotations"] = {"hami.io/node-handshake": "Requesting_2026.01.05 12:00:30"}
-    changed = mirror.put(("", "Node"), json.dumps(there).encode())
+    there["metadata"]["annotations"] = {key: "Requesting_2026.01.05 12:00:30"}
+    lives = mirror.put(("", "Node"), json.dumps(there).encode())
+    there["metadata"]["annotations"] = {key: "Deleted_2026.01.05 12:01:30"}
+    goes = mirror.put(("", "Node"), json.dumps(there).encode())
+    there["metadata"]["annotations"] = {key: "Deleted_2026.01.05 12:02:30"}
+    is_gone = mirror.put(("", "Node"), json.dumps(there).encode())
 
-    assert not changed
+    assert (lives, goes, is_gone) == (False, True, False)
 
 
 def test_defaults_of_a_namespace_concern_pods_that_are_not_admitted_yet() -> None:
