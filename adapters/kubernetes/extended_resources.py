@@ -45,8 +45,8 @@ def requests_of(
 ) -> tuple[tuple[DeviceRequest, ...], list[Use]]:
     """Return what the containers ask of the resources in ``kinds``, and who uses which request.
 
-    Devices of a container that stays are used by the init containers before it as well; what init
-    containers need beyond that they use one after the other, so that the largest request serves all.
+    Devices of a container that stays are used by the init containers before it as well. What init
+    containers need beyond that they use one after the other: the largest request serves all.
     """
     containers = [*(spec.init_containers or ()), *(spec.containers or ())]
     first = len(spec.init_containers or ())

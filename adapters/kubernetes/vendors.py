@@ -87,7 +87,8 @@ def _ascend(chip: str, **templates: int) -> Vendor:
 
 NVIDIA = Vendor(
     GPU, "nvidia.com/gpumem", "nvidia.com/gpucores", "hami.io/node-nvidia-register",
-    "hami.io/node-handshake", "NVIDIA", "hami.io/vgpu-devices-to-allocate", "hami.io/vgpu-devices-allocated",
+    "hami.io/node-handshake", "NVIDIA",
+    "hami.io/vgpu-devices-to-allocate", "hami.io/vgpu-devices-allocated",
     percent="nvidia.com/gpumem-percentage",
     models="nvidia.com/use-gputype", not_models="nvidia.com/nouse-gputype",
     uuids=("volcano.sh/vgpu-use-gpuuuid", "nvidia.com/use-gpuuuid"),
@@ -95,13 +96,15 @@ NVIDIA = Vendor(
 )  # fmt: skip
 HYGON = Vendor(
     "hygon.com/dcunum", "hygon.com/dcumem", "hygon.com/dcucores", "hami.io/node-dcu-register",
-    "hami.io/node-handshake-dcu", "DCU", "hami.io/dcu-devices-to-allocate", "hami.io/dcu-devices-allocated", cores_unsaid=100,
+    "hami.io/node-handshake-dcu", "DCU",
+    "hami.io/dcu-devices-to-allocate", "hami.io/dcu-devices-allocated", cores_unsaid=100,
     models="hygon.com/use-dcutype", not_models="hygon.com/nouse-dcutype",
     uuids=("hygon.com/use-gpuuuid",), not_uuids=("hygon.com/nouse-gpuuuid",),
 )  # fmt: skip
 AMD = Vendor(
     "amd.com/gpu", "amd.com/gpumem", "amd.com/gpucores", "hami.io/node-amd-register",
-    "hami.io/node-handshake-amd", "", "hami.io/amd-devices-to-allocate", "hami.io/amd-devices-allocated", cores_unsaid=100,
+    "hami.io/node-handshake-amd", "",
+    "hami.io/amd-devices-to-allocate", "hami.io/amd-devices-allocated", cores_unsaid=100,
     models="amd.com/use-gputype", not_models="amd.com/nouse-gputype",
     uuids=("amd.com/use-gpu-uuid",), not_uuids=("amd.com/nouse-gpu-uuid",),
 )  # fmt: skip

@@ -29,8 +29,8 @@ def is_hearsay(old: Thing, new: Thing) -> bool:
 def without_handshakes(notes: Mapping[str, str]) -> Mapping[str, str]:
     """Return a node's annotations without those by which device plug-ins say that they live.
 
-    HAMi and Volcano write them anew every half a minute on every node. That a plug-in is gone stays,
-    without the time of it.
+    HAMi and Volcano write them anew every half a minute on every node. That a plug-in is gone
+    stays, without the time of it.
     """
     if not any("handshake" in key for key in notes):
         return notes

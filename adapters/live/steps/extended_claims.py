@@ -1,7 +1,7 @@
 """The claim of a pod whose extended resources devices serve (KEP-5004): its object, its uses.
 
-kube-scheduler makes such a claim for its pods, and so does whoever else binds one. The kubelet finds
-it, and which container has which devices, in the status of the pod.
+kube-scheduler makes such a claim for its pods, and so does whoever else binds one. The kubelet
+finds it, and which container has which devices, in the status of the pod.
 """
 
 import hashlib
