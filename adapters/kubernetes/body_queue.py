@@ -116,6 +116,7 @@ class KueuePreemption(Outside):
         Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority", ""] | None
     ) = None
     reclaim_within_cohort: Literal["Never", "LowerPriority", "Any", ""] | None = None
+    borrow_within_cohort: Any = None
 
 
 class KueueSpec(Outside):
@@ -130,6 +131,10 @@ class KueueSpec(Outside):
     stop_policy: Literal["None", "Hold", "HoldAndDrain", ""] | None = None
     namespace_selector: Any = None
     preemption: KueuePreemption | None = None
+    queueing_strategy: str | None = None
+    flavor_fungibility: Any = None
+    admission_checks: Any = None
+    admission_checks_strategy: Any = None
 
 
 class KueueQueue(Outside):

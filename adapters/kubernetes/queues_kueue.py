@@ -1,7 +1,8 @@
 """Queues of Kueue: ClusterQueues as leaves, their cohorts as inner queues.
 
 nominalQuota (summed over flavors) is due; borrowingLimit bounds what may come on top;
-what lendingLimit keeps back is guaranteed. Without a cohort nothing can be borrowed. Of a resource
+what lendingLimit keeps back is guaranteed. Without a cohort nothing can be borrowed, and nothing
+from outside the tree of cohorts: its root has what all in it bring. Of a resource
 that a ClusterQueue does not cover nothing is due to it. What its preemption says, bounds the rights
 of its groups; where it says nothing, they have all rights there are.
 """
@@ -37,12 +38,11 @@ def kueue_queues(
     drafts = [d for q in leaves if (d := _leaf(q, names, around, ledger)) is not None]
     wanted = {_cohort(q) for q in leaves} | set(declared)
     wanted |= {_parent(c) for c in declared.values()}
-    inner = {
-        name: _inner(name, declared.get(name), names, ledger) for name in sorted(wanted - {""})
-    }
-    _add_children(inner, drafts)
-    _nothing_unsaid(drafts, inner.values())
-    return drafts + list(inner.values())
+    lending: dict[str, Mapping[str, int]] = {}
+    inner = [_inner(n, declared.get(n), names, lending, ledger) for n in sorted(wanted - {""})]
+    _add_children(inner, drafts, lending)
+    _nothing_unsaid(drafts, inner)
+    return drafts + inner
 
 
 class _Names:
@@ -71,8 +71,10 @@ class _Quotas:
     def __init__(self, spec: KueueSpec, faults: Faults) -> None:
         self.nominal: dict[str, int] = {}
         self.borrowing: dict[str, int] = {}
+        self.lending: dict[str, int] = {}
         self.kept: dict[str, int] = {}
         unbounded: set[str] = set()
+        lent: set[str] = set()
         for path, r in _resources(spec):
             nominal = self._of(r, "nominalQuota", r.nominal_quota, path, faults) or 0
             borrowing = self._of(r, "borrowingLimit", r.borrowing_limit, path, faults)
@@ -81,10 +83,15 @@ class _Quotas:
             self._add(self.borrowing, r.name, borrowing or 0)
             if borrowing is None:
                 unbounded.add(r.name)
-            if lending is not None:
+            self._add(self.lending, r.name, lending or 0)
+            if lending is None:
+                lent.add(r.name)
+            else:
                 self._add(self.kept, r.name, max(nominal - lending, 0))
         for name in unbounded:
             self.borrowing.pop(name, None)
+        for name in lent:
+            self.lending.pop(name, None)
 
     @staticmethod
     def _of(r: FlavorResource, key: str, value: object, path: str, faults: Faults) -> int | None:
@@ -113,6 +120,7 @@ def _leaf(thing: Thing, names: _Names, around: Surroundings, ledger: Ledger) -> 
     if faults:
         ledger.reject(thing.title, faults)
         return None
+    _warn_of_unused(thing, spec, ledger)
     cohort = _cohort(thing)
     draft = _draft(thing.name, thing, spec)
     draft.parent = names.of_cohort(cohort) if cohort else ""
@@ -129,7 +137,34 @@ def _leaf(thing: Thing, names: _Names, around: Surroundings, ledger: Ledger) -> 
     return draft
 
 
-def _inner(name: str, thing: Thing | None, names: _Names, ledger: Ledger) -> QueueDraft:
+def _warn_of_unused(thing: Thing, spec: KueueSpec, ledger: Ledger) -> None:
+    """Name what is told of the ClusterQueue and changes nothing here, with what counts instead."""
+    borrows = spec.preemption.borrow_within_cohort if spec.preemption else None
+    if isinstance(borrows, dict) and borrows.get("policy", "Never") != "Never":
+        said = "is not used: fair shares say who may take what others borrowed"
+        ledger.warn(thing.title, "spec.preemption.borrowWithinCohort", said)
+    if spec.queueing_strategy == "StrictFIFO":
+        said = "StrictFIFO is not used: who could start is not kept waiting by who could not"
+        ledger.warn(thing.title, "spec.queueingStrategy", said)
+    for path, written in (
+        ("spec.admissionChecks", spec.admission_checks),
+        ("spec.admissionChecksStrategy", spec.admission_checks_strategy),
+    ):
+        if written:
+            said = "is not used: nothing is asked before work starts"
+            ledger.warn(thing.title, path, said)
+    if spec.flavor_fungibility:
+        said = "is not used: the plan tries all flavors at once"
+        ledger.warn(thing.title, "spec.flavorFungibility", said)
+
+
+def _inner(
+    name: str,
+    thing: Thing | None,
+    names: _Names,
+    lending: dict[str, Mapping[str, int]],
+    ledger: Ledger,
+) -> QueueDraft:
     queue = names.of_cohort(name)
     if thing is None:
         return QueueDraft(queue, f"Cohort {name}")
@@ -142,6 +177,7 @@ def _inner(name: str, thing: Thing | None, names: _Names, ledger: Ledger) -> Que
     draft.parent = names.of_cohort(parent) if parent else ""
     draft.deserved = quotas.nominal
     draft.capability = quotas.borrowing
+    lending[queue] = quotas.lending
     if faults:
         ledger.reject(thing.title, faults)
     return draft
@@ -185,18 +221,55 @@ def _nothing_unsaid(leaves: Iterable[QueueDraft], inner: Iterable[QueueDraft]) -
         d.deserved = {**dict.fromkeys(sorted(named), 0), **d.deserved}
 
 
-def _add_children(inner: Mapping[str, QueueDraft], leaves: Iterable[QueueDraft]) -> None:
-    """Raise a cohort with quotas of its own to what its children bring."""
-    by_name = {d.name: d for d in inner.values()}
+def _add_children(
+    inner: Iterable[QueueDraft],
+    leaves: Iterable[QueueDraft],
+    lending: Mapping[str, Mapping[str, int]],
+) -> None:
+    """Raise quotas of cohorts to what their children bring, and bound the trees by their sums.
+
+    A cohort keeps what its children keep, and of the rest what is more than it may lend.
+    """
+    by_name = {d.name: d for d in inner}
+    everybody = (*by_name.values(), *leaves)
+    above = {d.name: _ancestors(d, by_name) for d in everybody}
     sums: dict[str, dict[str, int]] = {name: dict(d.deserved) for name, d in by_name.items()}
-    for d in (*inner.values(), *leaves):
-        seen, above = {d.name}, d.parent
-        while above in by_name and above not in seen:
-            for r, v in d.deserved.items():
-                sums[above][r] = sums[above].get(r, 0) + v
-            seen.add(above)
-            above = by_name[above].parent
-    for name, d in by_name.items():
-        if d.deserved:
-            d.deserved = sums[name]
-        d.capability = {r: sums[name].get(r, 0) + v for r, v in d.capability.items()}
+    for d in everybody:
+        for name in above[d.name]:
+            _raise(sums[name], d.deserved)
+    kept: dict[str, dict[str, int]] = {name: {} for name in by_name}
+    for d in sorted(everybody, key=lambda d: -len(above[d.name])):
+        if d.name in by_name:
+            _bound(d, sums[d.name], kept[d.name], lending.get(d.name, {}))
+        if d.parent in by_name:
+            _raise(kept[d.parent], d.guarantee)
+
+
+def _ancestors(d: QueueDraft, by_name: Mapping[str, QueueDraft]) -> list[str]:
+    """Return the cohorts above, the nearest first, of a circle each once."""
+    out: list[str] = []
+    name = d.parent
+    while name in by_name and name not in out and name != d.name:
+        out.append(name)
+        name = by_name[name].parent
+    return out
+
+
+def _bound(
+    d: QueueDraft, total: dict[str, int], kept: dict[str, int], lending: Mapping[str, int]
+) -> None:
+    """Set what is due to a cohort, its limit, and what it keeps."""
+    if d.deserved:
+        d.deserved = total
+    if not d.parent:
+        d.capability = dict(total)
+        return
+    d.capability = {r: total.get(r, 0) + v for r, v in d.capability.items()}
+    own = {r: total.get(r, 0) - kept.get(r, 0) - v for r, v in lending.items()}
+    d.guarantee = dict(kept)
+    _raise(d.guarantee, {r: v for r, v in own.items() if v > 0})
+
+
+def _raise(into: dict[str, int], more: Mapping[str, int]) -> None:
+    for r, v in more.items():
+        into[r] = into.get(r, 0) + v

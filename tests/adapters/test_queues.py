@@ -335,6 +335,7 @@ def test_cluster_queues_lend_and_borrow_in_their_cohort() -> None:
     assert (alone.parent, alone.capability, dict(alone.guarantee)) == (None, {"cpu": 2000}, {})
     assert (a.weight, b.weight) == (1, 2)
     assert queue_in(world, "all").deserved == {}
+    assert queue_in(world, "all").capability == {"cpu": 7500}
     assert world.counted == {"Queue.scheduling.volcano.sh": 1}
 
 
@@ -370,6 +371,61 @@ def test_cohorts_are_inner_queues_with_quotas_of_their_own() -> None:
     leaf, inner = queue_in(world, "all"), queue_in(world, "cohort/all")
     assert (leaf.parent, inner.parent) == ("cohort/all", "top")
     assert (inner.deserved, inner.capability) == ({"cpu": 5000}, {"cpu": 10000})
+
+
+def test_a_cohort_keeps_what_its_children_keep_and_what_it_may_not_lend() -> None:
+    def quota(**said: int) -> list[dict[str, Any]]:
+        return [{"flavors": [{"resources": [{"name": "cpu", **said}]}]}]
+
+    world = kueue(
+        cluster_queue("a", {"nominalQuota": 4, "lendingLimit": 1}, cohortName="mine"),
+        cluster_queue("b", {"nominalQuota": 2}, cohortName="mine"),
+        cluster_queue("c", {"nominalQuota": 5}, cohortName="theirs"),
+        obj(KUEUE, "Cohort", "mine", None, spec={
+            "parentName": "top", "resourceGroups": quota(nominalQuota=1, lendingLimit=2),
+        }),
+        obj(KUEUE, "Cohort", "theirs", None, spec={"parentName": "top"}),
+        obj(KUEUE, "Cohort", "top", None, spec={}),
+    )  # fmt: skip
+
+    mine, theirs, top = (queue_in(world, n) for n in ("mine", "theirs", "top"))
+    # a keeps 3 of its 4; of the other 4 of the cohort 2 may be lent.
+    assert (mine.deserved, dict(mine.guarantee)) == ({"cpu": 7000}, {"cpu": 5000})
+    assert (dict(theirs.guarantee), theirs.capability) == ({}, {})
+    assert (top.capability, dict(top.guarantee)) == ({"cpu": 12000}, {})
+
+
+def test_a_circle_of_cohorts_bounds_none_of_them() -> None:
+    world = kueue(
+        cluster_queue("a", {"nominalQuota": 4, "lendingLimit": 1}, cohortName="x"),
+        obj(KUEUE, "Cohort", "x", None, spec={"parentName": "y"}),
+        obj(KUEUE, "Cohort", "y", None, spec={"parentName": "x"}),
+    )
+
+    assert (queue_in(world, "x").capability, queue_in(world, "y").capability) == ({}, {})
+    assert all(queue_in(world, n).hold for n in "xy")
+
+
+@pytest.mark.parametrize(
+    ("said", "path"),
+    [
+        ({"preemption": {"borrowWithinCohort": {"policy": "LowerPriority"}}},
+         "spec.preemption.borrowWithinCohort"),
+        ({"preemption": {"borrowWithinCohort": {"policy": "Never"}}}, None),
+        ({"queueingStrategy": "StrictFIFO"}, "spec.queueingStrategy"),
+        ({"queueingStrategy": "BestEffortFIFO"}, None),
+        ({"flavorFungibility": {"whenCanBorrow": "TryNextFlavor"}}, "spec.flavorFungibility"),
+        ({"admissionChecks": ["ticket"]}, "spec.admissionChecks"),
+        ({"admissionChecksStrategy": {"admissionChecks": [{"name": "ticket"}]}},
+         "spec.admissionChecksStrategy"),
+    ],
+)  # fmt: skip
+def test_what_is_not_used_of_a_cluster_queue_is_named(
+    said: dict[str, Any], path: str | None
+) -> None:
+    world = kueue(cluster_queue("a", {"nominalQuota": 4}, **said))
+
+    assert [w.path for w in world.warnings] == ([path] if path else [])
 
 
 def test_nothing_is_due_to_a_cluster_queue_in_what_only_others_cover() -> None:
