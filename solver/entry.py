@@ -28,6 +28,7 @@ from .greedy import Ranking, rank_and_place
 from .heap import one_cycle
 from .hints import hint_of
 from .improve import improved
+from .late import MANY, Late
 from .leveling import levels_of
 from .linear import satisfies
 from .orderly import Ordered, put_in_order
@@ -48,8 +49,6 @@ AS_LONG, WITH_VICTIMS, OF_REST = 0.4, 1.2, 0.5
 """What is left to it at least, in times of what greedy took, and where its plan evicts somebody;
 but no more than this part of the rest."""
 TOO_LARGE = "too large to search as a whole in the time left"
-MANY = 10_000
-"""Of so many pods on, the snapshot's digest and the certificate are worked out beside the plan."""
 
 
 class LeftOverError(Exception):
@@ -65,14 +64,14 @@ class Answer:
     solver: SolverRow
     nothing_helps: bool = False
     """Proven: whoever is evicted, nothing that waits can start."""
-    bounds: Beside[list[int | None]] | None = None
+    late: Late | None = None
     """Bounds of the tiers, where they are worked out last; else they are there."""
 
     def bounded(self) -> list[TierResult]:
         """Return the tiers with their bounds, once these are known."""
-        if self.bounds is not None:
-            known = zip(self.tiers, self.bounds.answer(), strict=True)
-            self.tiers, self.bounds = [TierResult(t.goal, t.value, b) for t, b in known], None
+        if self.late is not None:
+            known = zip(self.tiers, self.late.answer(), strict=True)
+            self.tiers, self.late = [TierResult(t.goal, t.value, b) for t, b in known], None
         return self.tiers
 
 
@@ -139,16 +138,14 @@ def _plan(
     scene = Scene(snapshot, config, rules_for(config), memory)
     own = process is None and config.engine != "greedy"
     solver = process if process is not None else SolverProcess(config.memory_limit_mib)
-    try:
-        if config.engine != "greedy":
-            solver.start()
-        answer = solve(scene, config, solver, clock, all_or_nothing)
-    finally:
-        if own:
-            solver.kill()
-    if answer.bounds is None:
-        return assemble(scene, answer, clock, name)
-    with answer.bounds:
+    with Late() as late:
+        try:
+            if config.engine != "greedy":
+                solver.start()
+            answer = solve(scene, config, solver, clock, late, all_or_nothing)
+        finally:
+            if own:
+                solver.kill()
         return assemble(scene, answer, clock, name)
 
 
@@ -157,18 +154,22 @@ def solve(
     config: Config,
     process: SolverProcess,
     clock: Clock,
+    late: Late,
     all_or_nothing: bool = False,
 ) -> Answer:
     """Greedy first, then the solver, then the better of the two."""
     ranking = rank_and_place(scene)
     levels = levels_of(scene, ranking)
     goals = goals_for(config, scene.rules)
+    drafted = _drafted(ranking.draft)
+    if config.engine == "greedy" or _ends_before(clock, drafted):
+        late.begin(outcome_of(scene, drafted, levels), goals)
     greedy = settle_greedy(scene, ranking, levels)
     if all_or_nothing and (greedy.evicted or not all_starts(scene, greedy)):
         raise LeftOverError
     if config.engine == "greedy":
         base = outcome_of(scene, greedy, levels)
-        return _greedy_answer(base, goals, config, clock, "asked for")
+        return _greedy_answer(base, goals, config, clock, late, "asked for")
     whole, clock = clock, clock.before(kept_for_the_end(clock, greedy))
     if not greedy.places and not greedy.evicted and not clock.is_out():
         base = outcome_of(scene, greedy, levels)
@@ -183,7 +184,7 @@ def solve(
     greedy = repacked(scene, levels, goals, better, process, clock)
     base = outcome_of(scene, greedy, levels)
     if clock.is_out():
-        return fall_back(base, goals, config, clock, "out of time")
+        return fall_back(base, goals, config, clock, late, "out of time")
     if config.polish_ms is not None and _everything_starts(scene, greedy):
         clock = clock.no_longer_than(config.polish_ms / 1000)
     if not is_within_reach(scene, clock):
@@ -191,26 +192,26 @@ def solve(
         if better is not greedy:
             base = outcome_of(scene, better, levels)
             fall_back = partial(_greedy_answer, engine="improve")
-        return fall_back(base, goals, config, clock, TOO_LARGE)
+        return fall_back(base, goals, config, clock, late, TOO_LARGE)
     compiled = compile_board(scene, levels)
     board = build(scene, compiled, levels)
     if clock.is_out():
-        return fall_back(base, goals, config, clock, "out of time")
+        return fall_back(base, goals, config, clock, late, "out of time")
     stages = stages_of(board, goals)
     hint = hint_of(board, compiled, greedy)
     found = search(board, stages, process, config, clock, hint)
     if found.values is None and stages:
-        return fall_back(base, goals, config, clock, found.detail or "no answer in time")
+        return fall_back(base, goals, config, clock, late, found.detail or "no answer in time")
     decision = decode(board, compiled, found.values) if found.values is not None else greedy
     outcome = outcome_of(scene, decision, levels)
     wrong = verify(outcome)
     why = f"the solver's plan breaks {wrong[0]}" if wrong else found.detail
     # A board may say less than the rules; a solver that breaks the board itself proves nothing.
     if wrong and found.values is not None and not satisfies(board, found.values):
-        return fall_back(base, goals, config, clock, why)
+        return fall_back(base, goals, config, clock, late, why)
     if wrong or (not found.proven and vector_of(base, goals) > vector_of(outcome, goals)):
         return fall_back(
-            base, goals, config, clock, why,
+            base, goals, config, clock, late, why,
             lambda shown: tier_results(goals, shown, outcome, board, stages, found),
         )  # fmt: skip
     ordered = put_in_order(outcome, clock)
@@ -224,6 +225,11 @@ def _time_for_bounds(clock: Clock) -> float:
     """Return the processor time for bounds after a search: what the budget leaves."""
     left = clock.left()
     return LIMIT_S if left is None else max(0.0, min(LIMIT_S, left))
+
+
+def _ends_before(clock: Clock, drafted: Decision) -> bool:
+    """Say whether there will be no time for any other plan."""
+    return clock.before(kept_for_the_end(clock, drafted)).is_nearly_out()
 
 
 def kept_for_the_end(clock: Clock, greedy: Decision) -> float:
@@ -285,7 +291,7 @@ def settle_greedy(scene: Scene, ranking: Ranking, levels: Levels) -> Decision:
     """Return the greedy plan, verified; groups that the checker objects to are withdrawn."""
     draft = ranking.draft
     for _ in range(OBJECTIONS):
-        outcome = outcome_of(scene, Decision(draft.places, frozenset(draft.evicted)), levels)
+        outcome = outcome_of(scene, _drafted(draft), levels)
         wrong = verify(outcome)
         if not wrong:
             return Decision(dict(draft.places), outcome.evicted, outcome)
@@ -295,6 +301,10 @@ def settle_greedy(scene: Scene, ranking: Ranking, levels: Levels) -> Decision:
         for g in named:
             draft.withdraw(g)
     return Decision({}, frozenset(given_up_pods(scene)))
+
+
+def _drafted(draft: Draft) -> Decision:
+    return Decision(draft.places, frozenset(draft.evicted))
 
 
 def _named(draft: Draft, about: str) -> set[GroupKey]:
@@ -325,6 +335,7 @@ def _greedy_answer(
     goals: Sequence[Any],
     config: Config,
     clock: Clock,
+    late: Late,
     why: str,
     bounded: Callable[[Outcome], list[TierResult]] | None = None,
     engine: Literal["greedy", "improve"] = "greedy",
@@ -338,8 +349,7 @@ def _greedy_answer(
         tiers = [TierResult(g, g.measure(ordered.outcome), None) for g in goals]
     else:
         tiers = bounded(ordered.outcome)
-    apart = len(outcome.scene.snapshot.pods) >= MANY
-    bounds = Beside(lambda: [t.bound for t in certified(ordered.outcome, tiers)], apart)
+    late.ask(ordered.outcome, tiers)
     status = "feasible" if config.engine == "greedy" or why == TOO_LARGE else "fallback"
     row = SolverRow(
         engine=engine,
@@ -349,4 +359,4 @@ def _greedy_answer(
         seed=config.seed,
         detail=why,
     )
-    return Answer(decision_of(ordered.outcome), tiers, row, bounds=bounds)
+    return Answer(decision_of(ordered.outcome), tiers, row, late=late)

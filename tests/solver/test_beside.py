@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from apportion.models import Config, Plan
-from apportion.solver import beside, entry
+from apportion.models import Config, Plan, Snapshot, Violation
+from apportion.policies.legality import verify
+from apportion.solver import beside, entry, late
 from apportion.solver.beside import Beside
 from oracle.build import Members, node, queue, snapshot
 
@@ -84,19 +85,47 @@ def test_a_copy_that_nobody_asks_any_more_is_ended() -> None:
         os.kill(pid, 0)
 
 
-def test_bounds_worked_out_beside_the_plan_are_those_worked_out_before_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    world = snapshot(
+def world() -> Snapshot:
+    return snapshot(
         node("n1", 4), node("n2", 4), queue("due", due=4), queue("other", due=2),
         Members("runs", "other", on=["n1"] * 4), Members("gang", "due", waiting=3, minimum=3),
         Members("large", "due", waiting=9, minimum=9),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("objects", [False, True], ids=["borne", "objected to"])
+def test_bounds_worked_out_beside_the_plan_are_those_worked_out_before_it(
+    monkeypatch: pytest.MonkeyPatch, objects: bool
+) -> None:
     made: list[Plan] = []
 
     for many in (0, 1 << 60):
         monkeypatch.setattr(entry, "MANY", many)
-        made.append(entry.plan(world, Config(engine="greedy", deterministic=True)))
+        monkeypatch.setattr(late, "MANY", many)
+        wrong = [[Violation("gang", "group x/gang", "is held for a test")]] if objects else []
+        monkeypatch.setattr(
+            entry, "verify", lambda of, wrong=wrong: wrong.pop() if wrong else verify(of)
+        )
+        made.append(entry.plan(world(), Config(engine="greedy", deterministic=True)))
 
     assert any(t.bound is not None for t in made[0].objective)
     assert made[0] == made[1]
+    assert bool(made[0].solver.exchanges) == objects, "what was withdrawn comes back"
+
+
+def test_bounds_are_begun_once_for_the_plan_that_is_the_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[Beside[object]] = []
+
+    def noted(work: Callable[[], object], apart: bool = True) -> Beside[object]:
+        begun.append(Beside(work, apart))
+        return begun[-1]
+
+    monkeypatch.setattr(late, "MANY", 0)
+    monkeypatch.setattr(late, "Beside", noted)
+
+    entry.plan(world(), Config(engine="greedy", deterministic=True))
+
+    assert len(begun) == 1
+    assert begun[0].pid == 0, "its copy has ended"

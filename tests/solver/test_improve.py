@@ -13,7 +13,7 @@ from apportion.policies.legality import is_legal
 from apportion.policies.outcome import Outcome
 from apportion.policies.registry import rules_for
 from apportion.policies.scene import Scene
-from apportion.solver import entry, improve
+from apportion.solver import entry, improve, late
 from apportion.solver.contended import Contended
 from apportion.solver.decode import Decision, outcome_of
 from apportion.solver.entry import plan, settle_greedy
@@ -188,7 +188,7 @@ def test_bound_of_a_neighbourhood_is_no_bound_of_the_plan(
     for name, value in (("size", 1), ("turns", 1)):
         monkeypatch.setattr(kind, name, value)
     if is_mutant:
-        monkeypatch.setattr(entry, "certified", closed_is_proven)
+        monkeypatch.setattr(late, "certified", closed_is_proven)
     process = InProcess()
 
     made = plan(freed_and_idle(), CONFIG, None, process)
