@@ -343,6 +343,13 @@ class Draft:
 
     def spots_of(self, pod: Pod) -> Spots:
         group = pod.group if self.claims_of.get(pod.group or GroupKey("")) else None
+        return self._spots_for(pod, group)
+
+    def spots_of_all(self, pod: Pod) -> Spots:
+        """Return the spots for such pods on room that anybody may use."""
+        return self._spots_for(pod, None)
+
+    def _spots_for(self, pod: Pod, group: GroupKey | None) -> Spots:
         key = (id(pod.spec), group)
         if key not in self._spots:
             self._spots[key] = Spots(self, pod, group)

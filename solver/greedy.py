@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import islice
-from operator import is_
+from operator import add, is_, sub
 
 from ..models import GroupKey, Pod, PodState, QueueName
 from ..policies.evictable import given_up
@@ -54,10 +54,8 @@ class _Greedy:
         self.lines: dict[QueueName, Line] = {}
         self._blocked_groups: set[GroupKey] = set()
         self._sizes: dict[int, tuple[int, ...]] = {}
-        self._below: dict[QueueName, list[QueueName]] = {}
-        """The leaves below a queue."""
         self._in_at: dict[QueueName, tuple[Matrix, list[int]]] = {}
-        """What is in at a leaf, with the use that it was computed from."""
+        """What is in at and below a queue, with the use that it was computed from."""
         self._fills: dict[QueueName, tuple[Item, list[object], Fraction | None]] = {}
         """The last fill of a queue's first item, with what it was computed from."""
         self._heads: list[tuple[tuple[object, ...], QueueName, Item]] = []
@@ -276,21 +274,21 @@ class _Greedy:
 
     def _in_beside(self, queue: QueueName, own: QueueName) -> list[int]:
         """Return what is in at the other leaves below the queue: use, up to entitlements."""
-        if queue not in self._below:
-            path = self.scene.tree.path
-            self._below[queue] = [leaf for leaf in self.lines if queue in path(leaf)]
-        beside = [self._in_here(leaf) for leaf in self._below[queue] if leaf != own]
-        return list(map(sum, zip(*beside, strict=True))) if beside else self._nothing
+        return list(map(sub, self._in_below(queue), self._in_below(own)))
 
-    def _in_here(self, leaf: QueueName) -> list[int]:
-        """Return what is in at a leaf: its use, up to its entitlement."""
-        use, known = self.draft.use[leaf], self._in_at.get(leaf)
+    def _in_below(self, queue: QueueName) -> list[int]:
+        """Return what is in at a leaf (its use, up to its entitlement), or at all below a queue."""
+        use, known = self.draft.use[queue], self._in_at.get(queue)
         if known is None or known[0] is not use:
-            total = [0] * len(use)
-            most = self.table.floors["entitlement"][leaf]
-            for r in self._columns:
-                total[r] = min(use[r], most[r])
-            self._in_at[leaf] = known = (use, total)
+            total = self._nothing
+            if queue in self.lines:
+                total = [0] * len(use)
+                most = self.table.floors["entitlement"][queue]
+                for r in self._columns:
+                    total[r] = min(use[r], most[r])
+            for child in self.scene.tree.children.get(queue, ()):
+                total = list(map(add, total, self._in_below(child)))
+            self._in_at[queue] = known = (use, total)
         return known[1]
 
     # Beyond entitlements

@@ -105,8 +105,7 @@ class Market:
         hits = np.flatnonzero(enough)
         if not len(hits):
             return []
-        _, at = np.unique(block[hits], return_index=True)
-        last = hits[at]
+        last = hits[np.diff(block[hits], prepend=-1) > 0]
         """Of each node that can be cleared, the last pod that has to leave."""
         single = preys.single[runner] > 0
         each = np.where(single, 1, preys.herd.running[runner])

@@ -33,7 +33,9 @@ class Poorest:
                 shares = {c: self._weighted_share(c) for c in children}
                 least = min(shares.values())
                 children = [c for c in children if shares[c] == least]
-            best = min(children, key=lambda c: (self._first(c, heads), c))
+            best = children[0]
+            if len(children) > 1:
+                best = min(children, key=lambda c: (self._first(c, heads), c))
             if self._scene.tree.is_leaf(best):
                 return best
             at = best

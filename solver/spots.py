@@ -46,13 +46,26 @@ class Spots:
         """How many changes of the draft are in here."""
         self._last = -1
         """Where the last pod went."""
-        self._look_at(np.arange(size))
+        if group is None:
+            self._look_at(np.arange(size))
+        else:
+            self._follow(draft.spots_of_all(pod))
+
+    def _follow(self, all_: "Spots") -> None:
+        """Take over what anybody may use; only what the group has freed is another thing."""
+        all_._catch_up()
+        all_._last = -1  # who looks next finds that nothing has changed, not that its pod has come
+        self._fits, self._scores = all_._fits.copy(), all_._scores.copy()
+        self._scored, self._open = all_._scored.copy(), all_._open.copy()
+        assert self._group is not None
+        mine = sorted(self._draft.claims_of.get(self._group, ()))
+        self._look_at(np.array(mine, dtype=np.intp))
 
     def _look_at(self, nodes: Nodes) -> None:
         if len(nodes) == 1:
             self._look_at_one(int(nodes[0]))
             return
-        fits = (self._room(nodes) >= self._need).all(axis=1)
+        fits = self._have_room(nodes)
         self._fits[nodes] = fits
         self._scored[nodes] = False
         self._open[nodes] = fits & self._able[nodes]
@@ -74,6 +87,17 @@ class Spots:
             return all(room[r] >= n for r, n in self._needs)
         room, common = draft.field.room[node].tolist(), draft.pools.common[node].tolist()
         return all(room[r] >= n and common[r] >= n for r, n in self._needs)
+
+    def _have_room(self, nodes: Nodes) -> Mask:
+        draft = self._draft
+        fits = np.ones(len(nodes), dtype=np.bool_)
+        for r, n in self._needs:
+            fits &= draft.field.room[nodes, r] >= n
+            fits &= draft.pools.common[nodes, r] >= n
+        mine = draft.claims_of.get(self._group, ()) if self._group is not None else ()
+        for k in np.flatnonzero(np.isin(nodes, list(mine))).tolist() if mine else ():
+            fits[k] = self._has_room(int(nodes[k]))
+        return fits
 
     def _leave_out(self, node: int, is_open: bool = False) -> None:
         """Find the open nodes anew, where it is more than that one is no longer among them."""

@@ -60,6 +60,7 @@ class _Now:
         going = {
             q for key in outcome.losses for q in scene.tree.path(scene.snapshot.group(key).queue)
         }
+        self._asks: dict[int, list[tuple[int, int]]] = {}
         self._left: dict[QueueName, dict[int, int]] = {}
         """What a queue may use more, by column, where it might not be enough."""
         for q in scene.tree.queues:
@@ -73,16 +74,18 @@ class _Now:
         """Let the pods take room, quota and devices, all of them or none."""
         scene, places = self._scene, self._outcome.places
         changed: dict[int, list[int]] = {}
-        asked: dict[int, set[int]] = {}
         for p in pods:
             i = scene.index[places[p.key]]
-            room = changed.get(i) or self._room.get(i)
-            if room is not None:
-                row = [int(v) for v in scene.row(p)]
-                changed[i] = [a - b for a, b in zip(room, row, strict=True)]
-                asked.setdefault(i, set()).update(r for r, v in enumerate(row) if v)
-        if any(changed[i][r] < 0 for i, columns in asked.items() for r in columns):
-            return False
+            room = changed.get(i)
+            if room is None:
+                known = self._room.get(i)
+                if known is None:
+                    continue
+                room = changed[i] = known.copy()
+            for r, v in self._asked(p):
+                room[r] -= v
+                if room[r] < 0:
+                    return False
         bounded = [left for q in scene.tree.path(queue) if (left := self._left.get(q))]
         ask = [int(v) for v in scene.rows(pods)] if bounded else []
         if any(ask[r] and ask[r] > n for left in bounded for r, n in left.items()):
@@ -94,6 +97,14 @@ class _Now:
             for r in left:
                 left[r] -= ask[r]
         return True
+
+    def _asked(self, pod: Pod) -> list[tuple[int, int]]:
+        """Return the columns of which the pod asks for something, and how much."""
+        known = self._asks.get(id(pod.spec))
+        if known is None:
+            row = enumerate(self._scene.row(pod).tolist())
+            known = self._asks[id(pod.spec)] = [(r, v) for r, v in row if v]
+        return known
 
 
 def _leaving(outcome: Outcome) -> Iterable[tuple[Pod, int]]:
