@@ -239,9 +239,8 @@ class _Greedy:
 
     def _fill_if_in(self, line: Line, item: Item) -> Fraction | None:
         """Return the item's fill if it is in at every level, counting what runs or has started."""
-        path = self.scene.tree.path(line.queue)
-        # Of what has started, it depends on the line's own sum and the use of queues above.
-        now = [line.started, *(self.draft.use[q] for q in path[1:])]
+        # Of what has started, it depends on the line's own sum and what is in beside it.
+        now: list[object] = [line.started, *map(self._in_below, self.scene.tree.path(line.queue))]
         known = self._fills.get(line.queue)
         if known is not None and known[0] is item and all(map(is_, known[1], now)):
             return known[2]
@@ -288,6 +287,8 @@ class _Greedy:
                     total[r] = min(use[r], most[r])
             for child in self.scene.tree.children.get(queue, ()):
                 total = list(map(add, total, self._in_below(child)))
+            if known is not None and known[1] == total:
+                total = known[1]  # who has kept it sees that it is the same
             self._in_at[queue] = known = (use, total)
         return known[1]
 
