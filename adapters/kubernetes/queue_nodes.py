@@ -1,8 +1,9 @@
 """Which nodes the work of a queue may go to: flavors of Kueue, node groups of Volcano.
 
 A workload of Kueue runs on nodes with the labels of a flavor of its ClusterQueue, and bears that
-flavor's taints; work of a Volcano Queue runs in the node groups that its affinity names. Both are
-put into the pods' specs as further node affinity, as if their owner had written it.
+flavor's taints; work of a Volcano Queue runs in the node groups that its affinity names, or that
+of the nearest queue above that has one. Both are put into the pods' specs as further node affinity,
+as if their owner had written it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,13 +14,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...models import NodeSelectorTerm, PodSpec, Requirement, Toleration
+from ..paths import below
 from .body_queue import KueueQueue, KueueSpec, ResourceFlavorSpec, VolcanoQueue
 from .faults import Ledger
 from .meta import Thing
 
 NODE_GROUP = "volcano.sh/nodegroup-name"
+GROUP_LIMITS = "volcano.sh/nodegroup-resource-limits"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_OF_REQUIRED, _OF_PREFERRED, _OF_NOT_AVOIDED = 100, 50, 1
+"""What a place in such a group is worth to a pod, beside its own wishes of 1 to 100."""
 _MOST_KEPT = 10_000
 """Specs that are remembered at most, so that a long life does not fill the memory."""
 Terms = tuple[NodeSelectorTerm, ...]
@@ -32,6 +37,7 @@ class Places:
     choices: tuple[Terms, ...] = ()
     """Of each choice one term must hold."""
     tolerations: tuple[Toleration, ...] = ()
+    wishes: tuple[tuple[int, NodeSelectorTerm], ...] = ()
 
 
 @dataclass(slots=True)
@@ -56,6 +62,8 @@ class QueueNodes:
 
 def _narrowed(spec: PodSpec, places: Places) -> PodSpec:
     choices = places.choices
+    if places.wishes:
+        spec = replace(spec, preferred_nodes=(*spec.preferred_nodes, *places.wishes))
     if spec.node_affinity is not None:
         choices = (spec.node_affinity, *choices)
     terms = [
@@ -113,21 +121,63 @@ def places_of_kueue(
 
 
 def places_of_volcano(queues: Iterable[Thing], ledger: Ledger) -> dict[str, Places]:
-    """Return where Volcano Queues' work goes by the node groups that they require."""
+    """Return where Volcano Queues' work goes by the node groups that they ask for."""
+    things = {t.name: t for t in queues}
     out: dict[str, Places] = {}
-    for thing in queues:
+    for name, thing in things.items():
+        if GROUP_LIMITS in thing.annotations:
+            path = below("metadata.annotations", GROUP_LIMITS)
+            ledger.warn(thing.title, path, "is not used yet")
+        found = _places(_affinity(thing, things))
+        if found is not None:
+            out[name] = found
+    return out
+
+
+def _affinity(thing: Thing | None, things: Mapping[str, Thing]) -> Mapping[str, Any]:
+    """Return what the queue asks for, else the nearest one above that asks for something."""
+    seen: set[str] = set()
+    while thing is not None and thing.name not in seen:
         body: VolcanoQueue = thing.body
         affinity: Any = body.spec.affinity if body.spec is not None else None
-        if not isinstance(affinity, dict):
-            continue
-        wanted: list[Requirement] = []
-        for key, operator in (("nodeGroupAffinity", "In"), ("nodeGroupAntiAffinity", "NotIn")):
-            part = affinity.get(key)
-            names = part.get(_REQUIRED) if isinstance(part, dict) else None
-            if isinstance(names, list) and names:
-                wanted.append(Requirement(NODE_GROUP, operator, tuple(sorted(map(str, names)))))
-            if isinstance(part, dict) and part.get(_PREFERRED):
-                ledger.warn(thing.title, f"spec.affinity.{key}.{_PREFERRED}", "is not used yet")
-        if wanted:
-            out[thing.name] = Places((((NodeSelectorTerm(tuple(wanted))),),))
-    return out
+        if isinstance(affinity, dict):
+            return affinity
+        seen.add(thing.name)
+        thing = things.get((body.spec.parent if body.spec is not None else None) or "")
+    return {}
+
+
+def _places(affinity: Mapping[str, Any]) -> Places | None:
+    """Return the nodes of the groups; those that are preferred may be used, as in Volcano.
+
+    Among them required ones are wished for before preferred ones, and what is rather avoided last.
+    """
+
+    def names(key: str, how: str) -> set[str]:
+        part = affinity.get(key)
+        found = part.get(how) if isinstance(part, dict) else None
+        return set(map(str, found)) if isinstance(found, list) else set()
+
+    required, preferred = (names("nodeGroupAffinity", h) for h in (_REQUIRED, _PREFERRED))
+    refused, avoided = (names("nodeGroupAntiAffinity", h) for h in (_REQUIRED, _PREFERRED))
+    allowed: NodeSelectorTerm | None
+    if required or preferred:
+        left = ((required | preferred) - refused) | avoided
+        allowed = _in("In", left) or NodeSelectorTerm(())  # which no node matches
+    else:
+        allowed = _in("NotIn", refused - avoided)
+    first, second = required - avoided, preferred - avoided
+    wishes = (
+        (_OF_REQUIRED, _in("In", first if second else ())),
+        (_OF_PREFERRED, _in("In", second)),
+        (_OF_NOT_AVOIDED, _in("NotIn", avoided)),
+    )
+    granted = tuple((w, t) for w, t in wishes if t is not None)
+    if allowed is None and not granted:
+        return None
+    return Places(((allowed,),) if allowed is not None else (), wishes=granted)
+
+
+def _in(operator: str, names: Iterable[str]) -> NodeSelectorTerm | None:
+    listed = tuple(sorted(names))
+    return NodeSelectorTerm((Requirement(NODE_GROUP, operator, listed),)) if listed else None

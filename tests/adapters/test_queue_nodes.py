@@ -8,6 +8,7 @@ from apportion.models import NodeSelectorTerm, PodSpec, Requirement
 from kubernetes_objects import Data, in_group, obj, pod, pod_group, pod_in, queue, snapshot
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 KUEUE = "kueue.x-k8s.io/v1beta1"
 GROUP = "volcano.sh/nodegroup-name"
 LABELS = {"kueue.x-k8s.io/cluster-queue-name": "all"}
@@ -115,3 +116,73 @@ def test_node_groups_are_the_nodes_of_a_volcano_queue(
     terms = None if want is None else (NodeSelectorTerm((want,)),)
 
     assert in_volcano(affinity).node_affinity == terms
+
+
+@pytest.mark.parametrize(
+    ("affinity", "allowed", "wishes"),
+    [
+        pytest.param(
+            {"nodeGroupAffinity": {PREFERRED: ["b"]}},
+            (is_one_of(GROUP, "b"),), [(50, is_one_of(GROUP, "b"))],
+            id="what is preferred is what may be used",
+        ),
+        pytest.param(
+            {"nodeGroupAffinity": {REQUIRED: ["a"], PREFERRED: ["b"]}},
+            (is_one_of(GROUP, "a", "b"),),
+            [(100, is_one_of(GROUP, "a")), (50, is_one_of(GROUP, "b"))],
+            id="what is required comes first",
+        ),
+        pytest.param(
+            {"nodeGroupAffinity": {REQUIRED: ["a"]}, "nodeGroupAntiAffinity": {PREFERRED: ["b"]}},
+            (is_one_of(GROUP, "a", "b"),), [(1, Requirement(GROUP, "NotIn", ("b",)))],
+            id="what is rather avoided may be used, last",
+        ),
+        pytest.param(
+            {"nodeGroupAntiAffinity": {PREFERRED: ["b"]}},
+            None, [(1, Requirement(GROUP, "NotIn", ("b",)))],
+            id="avoided alone",
+        ),
+        pytest.param(
+            {"nodeGroupAffinity": {REQUIRED: ["a", "b"]},
+             "nodeGroupAntiAffinity": {REQUIRED: ["b"]}},
+            (is_one_of(GROUP, "a"),), [],
+            id="what is refused is not among what is required",
+        ),
+    ],
+)  # fmt: skip
+def test_node_groups_are_wished_for(
+    affinity: Data, allowed: tuple[Requirement, ...] | None, wishes: list[tuple[int, Requirement]]
+) -> None:
+    found = in_volcano(affinity)
+
+    assert found.node_affinity == (None if allowed is None else (NodeSelectorTerm(allowed),))
+    assert found.preferred_nodes == tuple((w, NodeSelectorTerm((r,))) for w, r in wishes)
+
+
+def test_node_groups_that_are_all_refused_leave_no_node() -> None:
+    both = {"nodeGroupAffinity": {REQUIRED: ["a"]}, "nodeGroupAntiAffinity": {REQUIRED: ["a"]}}
+
+    assert in_volcano(both).node_affinity == ()
+
+
+def test_a_queue_without_affinity_has_that_of_the_nearest_one_above() -> None:
+    world = snapshot(
+        queue("top", affinity={"nodeGroupAffinity": {REQUIRED: ["far"]}}),
+        queue("mid", parent="top", affinity={"nodeGroupAffinity": {REQUIRED: ["near"]}}),
+        queue("low", parent="mid"),
+        pod_group("g", queue="low"),
+        pod("p", annotations=in_group("g")),
+    )
+
+    near = NodeSelectorTerm((is_one_of(GROUP, "near"),))
+    assert pod_in(world, "p").spec.node_affinity == (near,)
+
+
+def test_limits_of_node_groups_are_warned_of() -> None:
+    world = snapshot(
+        queue("q", meta={"annotations": {"volcano.sh/nodegroup-resource-limits": "{}"}})
+    )
+
+    assert [w.message for w in world.warnings if "nodegroup-resource-limits" in w.path] == [
+        "is not used yet"
+    ]
