@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-import cel
-
 from ...models.quantity import parse_signed
 
 MOST_TEXT = 10 * 1024
@@ -41,6 +39,8 @@ class Selector:
 
     def __init__(self, expression: str) -> None:
         self.expression = expression
+        import cel  # takes a quarter of a second, which few clusters need
+
         if len(expression) > MOST_TEXT:
             raise SelectorError(f"is longer than {MOST_TEXT} characters")
         worst = cost(expression)
@@ -60,6 +60,8 @@ class Selector:
         SelectorError
             If it fails on the device, or answers neither true nor false.
         """
+        import cel
+
         empty: Data = {d: {} for d in self._domains}
         # A domain that a device has nothing of is an empty map, as in Kubernetes.
         here = {

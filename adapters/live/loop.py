@@ -24,6 +24,7 @@ from .broken import BrokenGangs
 from .carry import Carried, Carrier
 from .confirmed import confirms
 from .guarded import DeposedError
+from .pace import Pace
 from .planning import Planner, Solving, does_something, is_calm, rest_for
 from .prepare import Step
 from .unready import WAIT_S, Unready, UnreadyGangs
@@ -45,28 +46,6 @@ class World(Protocol):
     def snapshot(self, now_s: int) -> Snapshot: ...
 
     def version_of(self, key: PodKey) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How often; times in seconds."""
-
-    period_s: float = 1.0
-    """Between the begins of two cycles at most this long, while changes go on coming."""
-    least_s: float = 0.1
-    """The same for cycles that take no time; in between, half as long as the last cycle took: while
-    pods come all the time, about two thirds of it go into planning."""
-    quiet_s: float = 0.05
-    """A cycle waits until changes have paused for so long, since pods of a gang come together."""
-    leave_s: float = 0.15
-    """Where work waits and pods leave their nodes, it waits until none has left for so long, a
-    period at most: what ends together may make room for a gang, a part of it only for others."""
-    retry_s: float = 30.0
-    """Without any change, what is held is planned again this often: grace and cooldowns end."""
-    idle_s: float = 600.0
-    """The same where nothing is held."""
-    failed_s: float = 2.0
-    """After a cycle that failed, before the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +141,7 @@ class Loop:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Run cycles until told to stop; what a cycle has begun is carried to its end."""
-        self._child(self._config())  # it takes a second to start: not out of the first plan's time
+        self.start_solver()
         try:
             while not stop.is_set():
                 await self._wait(stop)
@@ -175,8 +154,16 @@ class Loop:
                 await self._guarded()
         finally:
             self._thread.shutdown(wait=False, cancel_futures=True)
-            if self._solver is not None:
-                self._solver.kill()
+            self.end_solver()
+
+    def start_solver(self) -> None:
+        """Start the solver process, if there is none: it takes a second until it can be asked."""
+        self._child(self._config())
+
+    def end_solver(self) -> None:
+        """End the solver process, if there is one."""
+        if self._solver is not None:
+            self._solver.kill()
 
     async def _guarded(self) -> None:
         """Run a cycle; a failure of any kind is logged, and followed by another cycle."""

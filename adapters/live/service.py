@@ -18,9 +18,10 @@ from .adviser import Adviser
 from .feed import Feed
 from .lease import Lease, LeaseName
 from .logs import event
-from .loop import Cycle, Loop, Pace
+from .loop import Cycle, Loop
 from .metrics import Metrics
 from .mirror import Kind, Mirror
+from .pace import Pace
 from .publisher import Publisher
 from .recording import Recording
 from .reviews import Reviews
@@ -135,6 +136,7 @@ class Service:
     async def run(self, stop: asyncio.Event) -> None:
         """Watch, and plan while leading; on ``stop`` end what has begun and hand the lease back."""
         began = time.monotonic()
+        self.loop.start_solver()  # while the cluster is listed
         background = [self._task(self.feed.run(), stop), self._task(self.settings.run(), stop)]
         background.append(self._task(self._watch_parts(), stop))
         if self.lease is not None:
@@ -160,6 +162,7 @@ class Service:
             for task in background:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
+            self.loop.end_solver()
             if self.recording is not None:
                 await self.recording.finish()
             if self.web is not None:

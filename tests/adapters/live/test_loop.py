@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from apportion.adapters.live import loop as loops
 from apportion.adapters.live.access import RefusedError
 from apportion.adapters.live.binder import TRIES
-from apportion.adapters.live.loop import Cycle, Loop, Means, Pace
+from apportion.adapters.live.loop import Cycle, Loop, Means
+from apportion.adapters.live.pace import Pace
 from apportion.adapters.live.planning import DIRECT, SOLVER_START_S, Solving
 from apportion.models import Config, GroupKey, Plan, PodState, Snapshot
 from apportion.solver.process import Reply, SolverProcess
@@ -302,6 +303,23 @@ def test_a_solver_that_overran_its_time_is_started_again_without_waiting_for_the
 
     assert cycle.plan.solver.detail == "was killed past its limit"
     assert Ended.made[-1].is_there
+
+
+def test_the_solver_can_be_started_before_the_first_cycle_and_ended_without_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loops, "SolverProcess", Ended)
+    cluster = FakeCluster(snapshot(*NODES, queue("q")))
+    loop = Loop(cluster, cluster, cluster, lambda: Config(budget_ms=60_000))
+    before = len(Ended.made)
+
+    loop.start_solver()
+    loop.start_solver()
+    was_there = [one.is_there for one in Ended.made[before:]]
+    loop.end_solver()
+
+    assert was_there == [True]
+    assert not Ended.made[-1].is_there
 
 
 def test_a_gang_that_lost_a_member_counts_as_broken_since_it_was_seen_so() -> None:

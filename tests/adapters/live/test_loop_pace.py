@@ -5,7 +5,8 @@ import asyncio
 from msgspec.structs import replace
 
 from apportion.adapters.live.at_once import SHARE, STEP_S
-from apportion.adapters.live.loop import Loop, Means, Pace
+from apportion.adapters.live.loop import Loop, Means
+from apportion.adapters.live.pace import Pace
 from apportion.adapters.live.planning import DIRECT
 from apportion.models import Config, Plan, Pod, Snapshot
 from fakes.cluster import FakeCluster
