@@ -234,7 +234,6 @@ def _hami(asks: Amounts, notes: Mapping[str, str], vendor: Vendor) -> DeviceShar
         mode,
         *_choice(notes, vendor),
         vendor.resource,
-        int(mode == _MIG),
     )
 
 
