@@ -148,7 +148,8 @@ class Board:
             if shape.pool is not None:
                 placed.append((1, self._pooled[i]))
             given = [(-1, self._pooled[t.index]) for t in p.shapes if t.pool == i]
-            self.equal([*placed, *counted, *given], 0, "placement", shape.label)
+            there = len(p.settled.get(i, ()))
+            self.equal([*placed, *counted, *given], -there, "placement", shape.label)
 
     def _claims(self, shape: Shape, cls: NodeClass) -> bool:
         """Say whether the shape may have a right on the class that not everybody has."""

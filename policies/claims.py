@@ -115,27 +115,47 @@ def _closures(kinds: Sequence[_Kind]) -> Iterable[Sequence[_Kind]]:
     Where there are too many of these: those of the main sets.
     """
     able = [k for k in kinds if any(k)]
-    first = _closed(kinds, ())
+    closed = _Closed(kinds)
+    first = closed.of(())
     seen, fresh = {first: None}, [first]
     while fresh and len(seen) <= CLOSED_SETS:
         found = fresh.pop()
+        inside = set(found)
         for k in able:
-            if k not in found and (more := _closed(kinds, (*found, k))) not in seen:
+            if k not in inside and (more := closed.of((*found, k))) not in seen:
                 seen[more] = None
                 fresh.append(more)
     if not fresh:
         return [of for of in seen if of]
     pairs = combinations(able, 2) if len(able) <= PAIRS else ()
-    main = dict.fromkeys(_closed(kinds, chosen) for chosen in [(), *subsets(able), *pairs])
+    main = dict.fromkeys(closed.of(chosen) for chosen in [(), *subsets(able), *pairs])
     return [of for of in main if of]
 
 
-def _closed(kinds: Sequence[_Kind], chosen: Sequence[_Kind]) -> tuple[_Kind, ...]:
-    """Return the kinds that have no right beyond those of the chosen ones."""
-    reach = [set(of) for of in zip(*chosen, strict=True)] or [set()] * len(kinds[0])
-    return tuple(
-        k for k in kinds if all(not a or True in r or a in r for a, r in zip(k, reach, strict=True))
-    )
+class _Closed:
+    """Which kinds have no right beyond those of others: rights are bits of a number."""
+
+    def __init__(self, kinds: Sequence[_Kind]) -> None:
+        bits: dict[tuple[int, _Sign], int] = {}
+        every: dict[int, int] = {}
+        """By unit, all that somebody has a right by: who may always, has it by each of them."""
+        for k in kinds:
+            for u, sign in enumerate(k):
+                if sign:
+                    bit = bits.setdefault((u, sign), 1 << len(bits))
+                    every[u] = every.get(u, 0) | bit
+        self._asks = {k: sum({bits[u, s] for u, s in enumerate(k) if s}) for k in kinds}
+        self._gives = {
+            k: sum(every[u] if s is True else bits[u, s] for u, s in enumerate(k) if s)
+            for k in kinds
+        }
+
+    def of(self, chosen: Sequence[_Kind]) -> tuple[_Kind, ...]:
+        """Return the kinds that have no right beyond those of the chosen ones."""
+        reach = 0
+        for k in chosen:
+            reach |= self._gives[k]
+        return tuple(k for k, asks in self._asks.items() if not asks & ~reach)
 
 
 def _freed(

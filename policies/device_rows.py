@@ -7,7 +7,7 @@ what is on a device is at most its room where it is open, and nothing where it i
 part of a device opens as large a part of it in an LP as well.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -43,14 +43,21 @@ class DeviceNode:
 def tell_devices(board: "Board", rule: str) -> None:
     """Add the rows of every class where devices are shared."""
     promising = promising_nodes(board.scene)
+    users: dict[int, list[Pod]] = {}
+    for p, i in board.world.present:
+        if uses_devices(p):
+            users.setdefault(i, []).append(p)
     for cls in board.classes:
-        node = _node(board, cls, cls.nodes[0] in promising)
+        i = cls.nodes[0]
+        node = _node(board, cls, i in promising, users.get(i, ()))
         if node is not None:
             _tell(board, rule, node)
             board.notes["devices", cls.index] = node
 
 
-def _node(board: "Board", cls: "NodeClass", promising: bool) -> DeviceNode | None:
+def _node(
+    board: "Board", cls: "NodeClass", promising: bool, here: Sequence[Pod]
+) -> DeviceNode | None:
     """Return the node of a class, if shares matter there, or its room says too little."""
     scene = board.scene
     node = scene.nodes[cls.nodes[0]]
@@ -60,7 +67,6 @@ def _node(board: "Board", cls: "NodeClass", promising: bool) -> DeviceNode | Non
     whole = [(n, x) for s, x in board.on(cls) if (n := whole_devices(s.sample))]
     units = [u for u in board.units_on(cls) if uses_devices(u.sample)]
     leaving = {p.key for u in units for p in u.pods}
-    here = [p for p, i in board.world.present if i == cls.nodes[0] and uses_devices(p)]
     shared = any(p.spec.share is not None for p in here)
     if not (shares or (whole and (shared or promising))):
         return None

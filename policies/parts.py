@@ -3,8 +3,8 @@
 Shapes of pods, classes of equal nodes, types of equal groups; running work that may be evicted.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ..models import Pod, PodKey, QueueName
 from .members import Members, Standing
@@ -149,3 +149,5 @@ class Parts:
     units: tuple[Unit, ...]
     fits: Mapping[tuple[int, int], int]
     """(shape, class) to how many fit at most on the class, victims gone; others are absent."""
+    settled: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    """By shape, the nodes of no class where pods of it start in any case."""

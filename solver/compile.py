@@ -30,7 +30,8 @@ from ..policies.members import Members, Standing
 from ..policies.rights import asks_of, cross_branches, limit_of
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
-from .scope import Scope
+from .fits import domain_keys, fits_of, on_known_nodes
+from .scope import Scope, ties_of
 
 EXACT_PAIRS = 20_000
 """Up to so many (shape, node) pairs every node is a class of its own."""
@@ -70,6 +71,8 @@ class _Compiler:
         """What a shape is but for its claimant."""
         self._same_claimant: dict[Claimant, Claimant] = {}
         self._first_claimant: dict[object, Claimant] = {}
+        self._settled: Mapping[int, Sequence[int]] = {}
+        """By shape, where pods of it stay of which the board has no cells."""
         self.sees_pods = any(p.spec.sees_pods for p in scene.snapshot.pods if p.ours or p.holds)
 
         self.telling = [r for r in scene.rules if isinstance(r, Telling)]
@@ -111,9 +114,13 @@ class _Compiler:
                     pods_of[r.index, m.key] = tuple(pods[m.key, kind])
         units = self._units(victims)
         classes, fits, merged = self._classes(shape_list, rolesets, units, pods_of)
+        units = on_known_nodes(units, classes)
         if units:
             shape_list, fits, rolesets = self._pool(shape_list, fits, rolesets, classes, units)
-        parts = Parts(shape_list, classes, tuple(made_types), tuple(rolesets), victims, units, fits)
+        parts = Parts(
+            shape_list, classes, tuple(made_types), tuple(rolesets), victims, units, fits,
+            self._settled,
+        )  # fmt: skip
         return Compiled(parts, pods_of, merged)
 
     def _pool(
@@ -309,19 +316,18 @@ class _Compiler:
         world = scene.world(gone)
         trackers = [t.track(world) for t in scene.rules if isinstance(t, Tracked)]
         counts: list[Matrix] = []
+        known: dict[object, Matrix] = {}
         for s in shapes:
-            mask = scene.mask(s.sample)
-            for t in trackers:
-                opens = t.opens(s.sample)
-                if opens is not None:
-                    mask = mask & opens
-            row = np.array(s.row, dtype=room.dtype)
-            fit = np.where(mask, demand[s.index], 0).astype(room.dtype)
-            for c in np.flatnonzero(row):
-                fit = np.minimum(fit, np.maximum(wide[:, c], 0) // row[c])
-            counts.append(fit)
+            kind = self._kinds[s.index]
+            if kind not in known:
+                known[kind] = fits_of(scene, trackers, s, wide)
+            counts.append(np.minimum(known[kind], demand[s.index]))
         if self.scope is not None:
-            return self._single(shapes, self.scope.fits(counts, rolesets, pods), units)
+            is_tied = ties_of(scene)
+            cells, self._settled = self.scope.cells(counts, rolesets, pods, is_tied)
+            near = self.scope.nodes | self.scope.changing
+            looked_at = [u for u in units if u.node in near or is_tied(u.sample)]
+            return self._single(shapes, cells, looked_at)
         pairs = int(sum((f > 0).sum() for f in counts))
         if pairs <= self.exact_pairs or not shapes:
             return self._single(shapes, counts, units)
@@ -359,7 +365,7 @@ class _Compiler:
             if s.sample.spec.volumes or s.sample.spec.claims:
                 alone |= {int(i) for i in np.flatnonzero(counts[s.index])}
         alone |= sharing_nodes(self.scene)
-        keys = self._domain_keys(shapes)
+        keys = domain_keys(shapes)
         split = [numbers for r in self.telling for numbers in r.splits(self.scene)]
         table = np.stack(counts, axis=1)
         alone |= {
@@ -387,12 +393,3 @@ class _Compiler:
                 if one > 0:
                     fits[s.index, c.index] = min(demand[s.index], one * c.size)
         return classes, fits, any(c.size > 1 for c in classes)
-
-    @staticmethod
-    def _domain_keys(shapes: Sequence[Shape]) -> tuple[str, ...]:
-        keys: set[str] = set()
-        for s in shapes:
-            spec = s.sample.spec
-            keys |= {t.topology_key for t in (*spec.affinity, *spec.anti_affinity)}
-            keys |= {c.topology_key for c in spec.spread}
-        return tuple(sorted(keys))

@@ -117,7 +117,7 @@ def _spread(
         if n and u.node >= 0:
             row = lost.setdefault(u.node, [0] * len(u.row))
             lost[u.node] = [a + n * b for a, b in zip(row, u.row, strict=True)]
-    slots: dict[int, list[int]] = {s: [] for s in chosen}
+    slots: dict[int, list[int]] = {s: list(board.parts.settled.get(s, ())) for s in chosen}
     for cls in board.classes:
         counts = {s.index: values[x] for s, x in board.on(cls) if values[x]}
         if not counts:

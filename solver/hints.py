@@ -12,6 +12,7 @@ def hint_of(board: Board, compiled: Compiled, decision: Decision) -> Sequence[in
     values: list[int | None] = [None] * len(board.lower)
     for var in board.main:
         values[var] = 0
+    settled = {shape: set(nodes) for shape, nodes in board.parts.settled.items()}
     where: dict[int, int] = {}
     for c in board.classes:
         for i in c.nodes:
@@ -22,6 +23,10 @@ def hint_of(board: Board, compiled: Compiled, decision: Decision) -> Sequence[in
             shape_of[p.key] = board.rolesets[rs]
     for key, node in decision.places.items():
         role = shape_of.get(key)
+        if role is not None and node in settled.get(role.shape.index, ()):
+            count = board.count(role)
+            values[count] = (values[count] or 0) + 1
+            continue
         if role is None or node not in where:
             return None
         touched = [board.count(role)]

@@ -15,6 +15,7 @@ from ..policies.board import Board, Var
 from ..policies.fairness import Work
 from ..policies.goals import EVICTION_COSTS
 from ..policies.outcome import Outcome
+from ..policies.scene import Scene
 from .compile import compile_board
 from .decode import Decision, decode
 from .hints import hint_of
@@ -49,6 +50,11 @@ class Answer:
     is_closed: bool
 
 
+def _nodes_of(scene: Scene, group: GroupKey) -> Iterable[int]:
+    """Yield the nodes of the group's running pods that the snapshot knows."""
+    return [scene.index[p.node] for p in scene.roster[group].running if p.node in scene.index]
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """A goal, and its value in the plan at hand where the main variables do not say it."""
@@ -66,9 +72,11 @@ class Part:
         places = {k: scene.index[n] for k, n in outcome.places.items()}
         scope = Scope(
             frozenset(outcome.started) | of.groups,
+            of.groups,
             frozenset(outcome.losses) | of.victims,
             of.nodes,
             places,
+            frozenset(i for v in of.victims for i in _nodes_of(scene, v)),
         )
         self._of, self._outcome = of, outcome
         self._compiled = compile_board(scene, outcome.levels, scope=scope)
