@@ -1,13 +1,14 @@
 """The pods as candidates: each is read again only when something that it depends on has changed."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from ..kubernetes.aligned import REFUSED
 from ..kubernetes.body_pod import PodBody, PodSpecBody, PodStatusBody
 from ..kubernetes.cards import Cards, groups_of, is_reservation, names_devices
+from ..kubernetes.extended_resources import requests_of
 from ..kubernetes.faults import Book
 from ..kubernetes.meta import Thing
 from ..kubernetes.migrated import driver_of
@@ -50,6 +51,9 @@ class Readings:
         self._claiming: dict[Name, tuple[str, ...]] = {}
         """The volume claims of each pod that has any."""
         self._with_device_claims: set[Name] = set()
+        """Those with extended resources that devices serve among them."""
+        self._served: Mapping[str, str] = {}
+        """The resources that devices served when it was last found who asks for them."""
         self._selecting: set[Name] = set()
         self._unadmitted: set[Name] = set()
         self._marked: set[Name] = set()
@@ -139,7 +143,7 @@ class Readings:
                 self._of_claim.setdefault(key, set()).add(name)
                 if not is_over(thing):
                     self._count_user(key, 1, shared)
-        if spec.resource_claims:
+        if self._asks_for_devices(spec):
             self._with_device_claims.add(name)
             self._backdrop.device_users += 1
         if _selects_namespaces(spec):
@@ -148,6 +152,21 @@ class Readings:
             self._unadmitted.add(name)
         if thing.created_s is None:
             self.undated.add(name)
+
+    def _asks_for_devices(self, spec: PodSpecBody) -> bool:
+        if spec.resource_claims or not self._served:
+            return bool(spec.resource_claims)
+        return bool(requests_of(spec, self._served)[0])
+
+    def _find_device_users(self) -> set[Name]:
+        """Find who asks for devices, if they serve other resources; return who did or does."""
+        served = self._backdrop.world.charges.claims.kinds
+        before = self._with_device_claims
+        if served != self._served:
+            self._served = served
+            bodies = ((n, r.thing.body.spec or PodSpecBody()) for n, r in self._readings.items())
+            self._with_device_claims = {n for n, spec in bodies if self._asks_for_devices(spec)}
+        return before | self._with_device_claims
 
     def _count_user(self, key: str, n: int, shared: dict[str, int]) -> None:
         """Count a pod that has a volume claim and is not over; note the number before."""
@@ -164,7 +183,8 @@ class Readings:
         self, concerned: set[Name], causes: Causes, touched: dict[Kind, set[Name]]
     ) -> set[Name]:
         """Read pods again; return those of which anything has changed that others look at."""
-        concerned |= self._concerned(causes, touched)
+        users = self._find_device_users() if causes.devices else set[Name]()
+        concerned |= users | self._concerned(causes, touched)
         charged_otherwise = self._are_shares_charged_otherwise(causes.cards)
         if charged_otherwise:
             concerned |= self._marked
@@ -172,8 +192,8 @@ class Readings:
             self.shapes.forget()
         claims = self._backdrop.world.charges.claims
         if causes.devices:
-            users = (self._readings[n].thing for n in self._with_device_claims)
-            claims.note_users([t for t in users if not is_over(t)])
+            things = (self._readings[n].thing for n in self._with_device_claims)
+            claims.note_users([t for t in things if not is_over(t)])
         self._marks_touched = False
         self.read_again = 0
         changed = {name for name in concerned if self._read(name)}
@@ -196,7 +216,6 @@ class Readings:
             (causes.selecting, self._selecting),
             (causes.unadmitted, self._unadmitted),
             (causes.claims, self._claiming.keys()),
-            (causes.devices, self._with_device_claims),
         ):
             if due:
                 out |= names

@@ -5,7 +5,7 @@ import pytest
 from cluster.between import Proxy
 from cluster.client import Client, Data
 from cluster.objects import node, pod
-from cluster.rules import Hold, Lose, Refuse, Request
+from cluster.rules import Hold, Lose, Refuse, Request, is_bind
 from cluster.scheduler import Schedulers
 from cluster.waiting import until
 
@@ -16,11 +16,11 @@ CONFIG = {"opaque": {"driver": DRIVER, "parameters": {"mode": "fast"}}}
 REQUEST = {"name": "r", "exactly": {"deviceClassName": "gpu"}}
 
 
-def device_class() -> Data:
+def device_class(**more: str) -> Data:
     cel = {"cel": {"expression": f'device.driver == "{DRIVER}"'}}
     return {
         "apiVersion": API, "kind": "DeviceClass", "metadata": {"name": "gpu"},
-        "spec": {"selectors": [cel], "config": [CONFIG]},
+        "spec": {"selectors": [cel], "config": [CONFIG], **more},
     }  # fmt: skip
 
 
@@ -172,3 +172,28 @@ def test_the_next_replica_binds_what_one_had_prepared_when_it_was_killed(
     bound(client, "p")
     assert before
     assert given(client) == before
+
+
+def test_devices_serve_an_extended_resource_of_their_class(
+    client: Client, schedulers: Schedulers, proxy: Proxy
+) -> None:
+    client.create(node("n1"))
+    client.create(device_class(extendedResourceName="example.com/gpu"))
+    client.create(pool("n1", "a"))
+    asks = pod("p")
+    asks["spec"]["containers"][0]["resources"]["limits"] = {"example.com/gpu": "1"}
+    asks["spec"]["containers"][0]["resources"]["requests"]["example.com/gpu"] = "1"
+    refusal = proxy.add(Refuse(is_bind, 403, times=1))
+    schedulers.start(through=proxy)
+
+    client.create(asks)
+
+    bound(client, "p")
+    assert refusal.met
+    made = [r for r in proxy.seen if r.method == "POST" and r.path.endswith("/resourceclaims")]
+    assert len(made) == 2, "the claim of what was refused is taken back"
+    assert given(client) == {"p": "a"}
+    [claim] = client.find_all("resourceclaims", "default")
+    told = client.read("pods", "p")["status"]["extendedResourceClaimStatus"]
+    assert told["resourceClaimName"] == claim["metadata"]["name"]
+    assert [m["resourceName"] for m in told["requestMappings"]] == ["example.com/gpu"]
