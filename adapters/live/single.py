@@ -2,8 +2,9 @@
 
 from ...models import PodSpec, PodState, Snapshot
 
-FEW_PODS = 50
-"""Up to so many pods, each on its own, go where the greedy engine puts them."""
+FEW_PODS = 500
+"""Up to so many pods, each on its own, go where the greedy engine puts them. It is where a search
+finds no better places, as far as it could be proven (benchmarks/README.md), and takes longer."""
 
 
 def are_few_and_single(world: Snapshot) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from apportion.adapters.live import planning
+from apportion.adapters.live import planning, single
 from apportion.adapters.live.planning import DIRECT, STARTING, Solving
 from apportion.models import (
     Config,
@@ -113,7 +113,6 @@ NEAR = {"anti_affinity": (PodTerm("zone", only("w"), None),)}
             id="they want to be near each other",
         ),
         pytest.param(singles(2), replace(LIVE, polish_ms=None), id="the budget is for places"),
-        pytest.param(singles(51), LIVE, id="there are many"),
         pytest.param(
             singles(2),
             replace(LIVE, tiers=TierSettings(packing="expected-fragmentation")),
@@ -124,6 +123,14 @@ NEAR = {"anti_affinity": (PodTerm("zone", only("w"), None),)}
 def test_else_the_solver_is_asked(waiting: list[Members], config: Config) -> None:
     with pytest.raises(AskedError):
         after_calm(cluster(*waiting), config)
+
+
+def test_many_pods_at_once_are_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(single, "FEW_PODS", 3)
+
+    assert after_calm(cluster(*singles(3))).solver.detail == DIRECT
+    with pytest.raises(AskedError):
+        after_calm(cluster(*singles(4)))
 
 
 def test_what_cannot_start_is_planned_with_all_means() -> None:
