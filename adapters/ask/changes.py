@@ -17,7 +17,7 @@ KINDS = (
     "priority", "due",
 )  # fmt: skip
 """Every kind of changes, in the order in which they are told."""
-LIKELY = ("queue", "nodes", "victims", "members", "priority")
+LIKELY = ("queue", "nodes", "priority", "victims", "members")
 """The kinds that are looked for first: they mostly do, and are soon tried."""
 WHATEVER_IS_FREE = ("queue", "members")
 """The kinds that help a group which could not start whatever is free."""

@@ -22,11 +22,12 @@ from ...policies.members import Members, Standing
 from ...policies.node_rules import HARD
 from ...policies.outcome import Outcome
 from ...policies.scene import Scene
+from ...policies.standing import standing_of
 from .change import Change, Revised, Turn
 from .fewest import fewest
-from .numbers import number_that_does
+from .numbers import number_that_does, numbers_that_do
 from .obstacles import wanted_of
-from .promising import models_that_help
+from .promising import models_that_help, nodes_for_all
 from .raises import less_than, raises_of
 from .trial import Trial, is_small
 from .victims import Room
@@ -201,7 +202,8 @@ class Asked:
                 def edits(k: int, like: str = n.name, base: Sequence[Edit] = beside) -> list[Edit]:
                     return [*base, AddNodes(like, k)]
 
-                for change in self._fewest("nodes", edits, max(1, len(self._wanted))):
+                most = nodes_for_all(self._outcome, n, self._wanted)
+                for change in self._fewest("nodes", edits, most):
                     found += not isinstance(change, Revised)
                     yield change
                 yield None
@@ -210,10 +212,18 @@ class Asked:
 
     def _fewest(self, kind: str, edits: Callable[[int], list[Edit]], most: int) -> Iterator[Change]:
         """Yield a small number that does; then smaller ones, until one is proven smallest."""
-        n = number_that_does(self._trial, edits, most)
-        if not n:
+        if self._is_small:
+            n = number_that_does(self._trial, edits, most)
+            if n:
+                yield from self._least(kind, n, edits, self._fewer)
             return
-        yield from self._least(kind, n, edits, self._fewer)
+        made, n = Change, 0
+        able = bool(standing_of(self._scene).could_run[self._m.key])
+        for n in numbers_that_do(self._trial, edits, most, able):
+            yield self._change(kind, edits(n), n == 1, made)
+            made = Revised
+        if n > 1:
+            yield from self._least(kind, n, edits, self._fewer, Revised)
 
     def _fewer(self, n: int) -> Sequence[int]:
         """Return the numbers to be refuted: the next one, where plans are soon made all of them.
@@ -223,11 +233,12 @@ class Asked:
         return range(n - 1, 0 if self._is_small else max(0, n - 2), -1)
 
     def _least(
-        self, kind: str, of: T, edits: Callable[[T], list[Edit]], fewer: Callable[[T], Sequence[T]]
-    ) -> Iterator[Change]:
+        self, kind: str, of: T, edits: Callable[[T], list[Edit]],
+        fewer: Callable[[T], Sequence[T]], made: type[Change] = Change,
+    ) -> Iterator[Change]:  # fmt: skip
         """Yield what does; then what does of all that is less, until one is proven smallest."""
         less = fewer(of)
-        yield self._change(kind, edits(of), not less)
+        yield self._change(kind, edits(of), not less, made)
         while less:
             found = next((x for x in less if not self._trial.refuted(edits(x))), None)
             if found is None:

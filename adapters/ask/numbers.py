@@ -1,6 +1,7 @@
 """The smallest number with which a group starts: from a guess on, borne out by whole plans."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import isqrt
 from typing import Protocol
 
 from ...models.edits import Edit
@@ -33,6 +34,38 @@ def number_that_does(trial: Judge, edits: Edits, most: int) -> int:
     high = _downwards(trial, trial.likely, edits, low, high)
     low, high = _upwards(trial, trial.starts, edits, high - 1, high, most)
     return _downwards(trial, trial.starts, edits, low, high)
+
+
+def numbers_that_do(trial: Judge, edits: Edits, most: int, able: bool = False) -> Iterator[int]:
+    """Yield numbers with which the group starts, each smaller than the one before.
+
+    For where a plan takes long: the first is the one that surely does if any, and each is known as
+    soon as it is yielded. The last is the smallest, if there was time. ``able``: it could run as
+    things are, if it came first.
+    """
+
+    def does(n: int) -> bool:
+        return trial.likely(edits(n)) and trial.starts(edits(n))
+
+    if most < 1 or not (able or trial.could(edits(most))):
+        return
+    low = 0 if able else last_of(lambda n: not trial.could(edits(n)), 0, most)
+    # What could not run with less has its room with just that, unless others come before it.
+    high = next((n for n in dict.fromkeys((low + 1, most) if low else (most,)) if does(n)), 0)
+    if not high:
+        return
+    yield high
+    low += bool(low) and high > low + 1
+    while high - low > 1:
+        # Small numbers are as likely as large ones, so it is their size that is halved.
+        middle = max(low + 1, isqrt(low * high))
+        if does(middle):
+            high = middle
+            yield high
+        elif trial.is_over:
+            return
+        else:
+            low = middle
 
 
 def _upwards(

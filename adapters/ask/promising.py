@@ -1,6 +1,8 @@
 """Where more nodes would help, and first: in the domains that lack least."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import ceil
 
 import numpy as np
 
@@ -11,6 +13,9 @@ from ...models.edits import AddNodes
 from ...policies.members import Members
 from ...policies.outcome import Outcome
 from ...policies.podset import PodSet
+
+MOST_NODES = 1000
+"""So many nodes are added at most."""
 
 
 def most_promising(outcome: Outcome, m: Members, wanted: Sequence[Pod]) -> list[Node]:
@@ -51,6 +56,24 @@ def models_that_help(outcome: Outcome, m: Members, wanted: Sequence[Pod]) -> Ite
             if p.footprint.fits(new.allocatable) and not any(refused):
                 yield n
                 break
+
+
+def nodes_for_all(outcome: Outcome, model: Node, wanted: Sequence[Pod]) -> int:
+    """Return how many nodes of a model hold the pods and all else that waits.
+
+    One for each pod that is wanted, as it may have to be alone; where even that many do not help,
+    more hardly do. At most 1,000.
+    """
+    mine = {p.key for p in wanted}
+    others = Counter(
+        p.footprint
+        for m in outcome.scene.roster.values()
+        for p in m.pending
+        if p.key not in outcome.places and p.key not in mine
+    )
+    held = {f: min(model.allocatable[r] // v for r, v in f.items() if v) for f in others}
+    beside = ceil(sum(n / held[f] for f, n in others.items() if held[f]))
+    return min(MOST_NODES, max(1, len(wanted)) + beside)
 
 
 def _labels_seen(n: Node, wanted: Sequence[Pod], bound: bool) -> object:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from apportion.adapters.ask.numbers import number_that_does
+from apportion.adapters.ask.numbers import number_that_does, numbers_that_do
 from apportion.models import GroupKey
 from apportion.models.edits import Edit, SetPriority
 
@@ -55,3 +55,44 @@ def _number(edits: Sequence[Edit]) -> int:
 def test_the_number_is_borne_out_by_whole_plans(judge: Judge, want: int, whole: list[int]) -> None:
     assert number_that_does(judge, _edits, 12) == want
     assert judge.whole == whole
+
+
+@pytest.mark.parametrize(
+    ("judge", "able", "first", "last"),
+    [
+        pytest.param(Judge(1, 1, 7, 7), True, 100, 7, id="others come before it"),
+        pytest.param(Judge(1, 1, 7, 9), True, 100, 9, id="likely, but not so"),
+        pytest.param(Judge(1, 1, 1, 1), True, 100, 1, id="one is enough"),
+        pytest.param(Judge(1, 1, 100, 100), True, 100, 100, id="only the most"),
+        pytest.param(Judge(5, 5, 5, 5), False, 5, 5, id="what it needs to run at all"),
+        pytest.param(Judge(5, 5, 9, 9), False, 100, 9, id="more than that"),
+    ],
+)
+def test_what_does_is_known_soon_and_then_ever_smaller(
+    judge: Judge, able: bool, first: int, last: int
+) -> None:
+    found = list(numbers_that_do(judge, _edits, 100, able))
+
+    assert (found[0], found[-1]) == (first, last)
+    assert found == sorted(set(found), reverse=True)
+    assert last == 1 or not judge.starts(_edits(last - 1))
+
+
+@pytest.mark.parametrize(
+    ("judge", "able"),
+    [
+        pytest.param(Judge(1, 1, 1, 101), True, id="no number does"),
+        pytest.param(Judge(101, 1, 1, 1), False, id="not even alone"),
+    ],
+)
+def test_nothing_is_told_where_no_number_does(judge: Judge, able: bool) -> None:
+    assert list(numbers_that_do(judge, _edits, 100, able)) == []
+
+
+def test_no_smaller_number_is_told_where_time_is_over() -> None:
+    judge = Judge(1, 1, 7, 7)
+    found = numbers_that_do(judge, _edits, 100, able=True)
+
+    assert next(found) == 100
+    judge.is_over = True
+    assert list(found) == []

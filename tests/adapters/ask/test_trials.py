@@ -128,6 +128,19 @@ def test_victims_are_found_by_counting(solver: SolverProcess) -> None:
     assert sorted(says) == [f"remove group x/{g}" for g in ("busy", "r", "s")]
 
 
+def test_as_many_nodes_are_added_as_others_need_that_come_before(solver: SolverProcess) -> None:
+    start = large(
+        *(Members(f"h{k}", "q", 4, waiting=1, priority=5) for k in range(4)),
+        Members("r", "q", 4, on=["n0"], priority=9, preemptable=False),
+        Members("g", "q", 4, waiting=1), nodes=1,
+    )  # fmt: skip
+
+    found = explained(start, solver)
+
+    told = [(c.says, c.smallest) for c in found.changes if c.kind == "nodes"]
+    assert told == [("add 5 nodes like b0", True)]
+
+
 def test_kinds_for_which_there_is_no_time_are_named(solver: SolverProcess) -> None:
     start = large(Members("g", "q", 4, waiting=4, minimum=4))
 
