@@ -1,12 +1,14 @@
 """A conflict in words and numbers: what each rule asks, what there is, and who holds the rest."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ...models import Pod
+from ...models import Pod, PodSpec
 from ...models.quantity import show
 from ...models.value import Value
+from ...policies.bonds import Layer
+from ...policies.ledger import Matrix
 from ...policies.limits import limits_of
 from ...policies.members import Standing
 from ...policies.parts import NodeClass
@@ -15,6 +17,7 @@ from ...policies.quota import non_preemptible_use
 from ...solver.alone import Alone
 from ...solver.conflict import Conflict
 from ...solver.subjects import Subject
+from .victims import counts
 
 MOST_HOLDERS = 3
 
@@ -51,14 +54,37 @@ def _gang(told: Alone, subject: Subject) -> Member:
         said = "runs with its minimum, and one member more is asked for"
     else:
         missing = max(0, m.need - len(m.running))
-        said = f"starts with {m.need} members or not at all"
+        said = f"starts with {m.need} member{'' if m.need == 1 else 's'} or not at all"
         if m.running:
             said += f"; {len(m.running)} run, {missing} more have to start"
         if m.role_need:
             roles = ", ".join(f"{n} of role {r}" for r, n in sorted(m.role_need.items()))
             said += f" ({roles})"
         said += "".join(f"; needs {c}" for c in m.choices)
+        said += "".join(f"; {short}" for short in _short(told))
     return Member(*subject, said)
+
+
+def _short(told: Alone) -> Iterable[str]:
+    """Say of which of the pods wanted too few have room on the nodes that take them."""
+    m = told.members
+    kinds: dict[PodSpec, list[Pod]] = {}
+    for p in m.first:
+        kinds.setdefault(p.spec, []).append(p)
+    for same in kinds.values():
+        fit = int(_counts(told, same[0]).sum())
+        if fit < len(same) and len(m.first) > 1:
+            which = "" if len(kinds) == 1 else f" of the {len(same)} like pod {same[0].key}"
+            yield f"{_fit(fit)}{which}"
+
+
+def _counts(told: Alone, pod: Pod) -> Matrix:
+    """Return how many pods of a kind each node that takes one has room for."""
+    return counts(told.scene.room_later, told.scene.row(pod), told.scene.mask(pod))
+
+
+def _fit(n: int) -> str:
+    return "none fits" if n == 0 else f"at most {n:,} fit{'s' if n == 1 else ''}"
 
 
 def _capacity(told: Alone, subject: Subject) -> Member:
@@ -73,10 +99,15 @@ def _capacity(told: Alone, subject: Subject) -> Member:
     most = "at most " if min(frees) < free else ""
     each = " each" if cls.size > 1 else ""
     beside = " beside what may not be evicted" if free < offered else ""
+    up_to = "up to " if any(0 < s.row[column] < need for s in told.shapes) else ""
     said = (
         f"{most}{show(free, name)} of {show(offered, name)} {name} free{each}{beside}; "
-        f"a pod asks for {show(need, name)}"
+        f"a pod asks for {up_to}{show(need, name)}"
     )
+    if not up_to and len(told.members.first) > 1:
+        fit = sum(f // need for f in frees)
+        said += f": {fit:,} fit{'s' if fit == 1 else ''}" if fit else ": none fits"
+        said += " in all" if fit and cls.size > 1 else ""
     here = set(cls.nodes)
     held = _holders(told, (p for p, i in scene.holders if i in here), column)
     return Member(*subject, said, name, held)
@@ -120,9 +151,24 @@ def _path(told: Alone, pod: Pod) -> Iterable[str]:
 def _topology(told: Alone, subject: Subject) -> Member:
     for bond in told.scene.bonds.of_group(told.members.key):
         if bond.label == subject[1] and bond.required is not None:
-            n = sum(bond.holds(p) for p in told.members.first or told.members.pending)
-            return Member(*subject, f"its {n} pods have to lie in one {bond.required.told}")
+            held = [p for p in told.members.first or told.members.pending if bond.holds(p)]
+            said = f"its {len(held)} pods have to lie in one {bond.required.told}"
+            return Member(*subject, said + _best_domain(told, held, bond.required))
     return _other(told, subject)
+
+
+def _best_domain(told: Alone, pods: Sequence[Pod], layer: Layer) -> str:
+    """Say where most of equal pods fit, if that is too few; nothing where pods differ."""
+    if len({p.spec for p in pods}) != 1 or not layer.domains:
+        return ""
+    fits, numbers = _counts(told, pods[0]), layer.numbers
+    by_domain = [int(fits[numbers == k].sum()) for k in range(len(layer.domains))]
+    best = max(by_domain)
+    if best >= len(pods):
+        return ""
+    if not best:
+        return "; none fits in any"
+    return f"; {_fit(best)} in one, in {layer.domains[by_domain.index(best)]}"
 
 
 def _other(told: Alone, subject: Subject) -> Member:

@@ -202,7 +202,7 @@ class Asked:
                 def edits(k: int, like: str = n.name, base: Sequence[Edit] = beside) -> list[Edit]:
                     return [*base, AddNodes(like, k)]
 
-                most = nodes_for_all(self._outcome, n, self._wanted)
+                most = nodes_for_all(self._outcome, self._m, n, self._wanted)
                 for change in self._fewest("nodes", edits, most):
                     found += not isinstance(change, Revised)
                     yield change

@@ -13,6 +13,7 @@ from ...models.edits import AddNodes
 from ...policies.members import Members
 from ...policies.outcome import Outcome
 from ...policies.podset import PodSet
+from ...policies.standing import standing_of
 
 MOST_NODES = 1000
 """So many nodes are added at most."""
@@ -58,17 +59,19 @@ def models_that_help(outcome: Outcome, m: Members, wanted: Sequence[Pod]) -> Ite
                 break
 
 
-def nodes_for_all(outcome: Outcome, model: Node, wanted: Sequence[Pod]) -> int:
-    """Return how many nodes of a model hold the pods and all else that waits.
+def nodes_for_all(outcome: Outcome, m: Members, model: Node, wanted: Sequence[Pod]) -> int:
+    """Return how many nodes of a model hold the pods wanted and all else that waits.
 
+    Of others only those that could run, where the group could: no others come before it then.
     One for each pod that is wanted, as it may have to be alone; where even that many do not help,
     more hardly do. At most 1,000.
     """
-    mine = {p.key for p in wanted}
+    mine, could = {p.key for p in wanted}, standing_of(outcome.scene).could_run
     others = Counter(
         p.footprint
-        for m in outcome.scene.roster.values()
-        for p in m.pending
+        for other in outcome.scene.roster.values()
+        if could[other.key] or not could[m.key]
+        for p in other.pending
         if p.key not in outcome.places and p.key not in mine
     )
     held = {f: min(model.allocatable[r] // v for r, v in f.items() if v) for f in others}

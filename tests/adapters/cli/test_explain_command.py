@@ -12,9 +12,9 @@ def test_a_conflict_is_told_with_what_would_start_the_group(cli: Any) -> None:
     assert result.code == 0, result.err
     assert result.out.startswith("research/huge  queue research\nwaits: it could not start if")
     for said in (
-        "gang      group research/huge  starts with 3 members or not at all",
-        "capacity  2 nodes like cpu-a   0 of 0 nvidia.com/gpu free each; a pod asks for 8",
-        "capacity  2 nodes like gpu-a   8 of 8 nvidia.com/gpu free each; a pod asks for 8",
+        "gang      group research/huge  starts with 3 members or not at all; at most 2 fit",
+        "capacity  2 nodes like cpu-a   0 of 0 nvidia.com/gpu free each; a pod asks for 8: none fits",
+        "capacity  2 nodes like gpu-a   8 of 8 nvidia.com/gpu free each; a pod asks for 8: 2 fit in all",
         "more nodes",
     ):
         assert said in result.out
