@@ -180,7 +180,7 @@ class ByPriority:
 
 @dataclass(frozen=True, slots=True)
 class GangsBroken:
-    """Gangs (groups of effective minimum above 1) that lose their minimum."""
+    """Groups of several pods that lose their minimum."""
 
     name: str = "gangs broken"
     unit: str = "groups"
@@ -190,7 +190,7 @@ class GangsBroken:
         return [
             (v.index, 1, board.gone(v))
             for v in board.victims
-            if not v.given_up and v.members.group.effective_minimum > 1
+            if not v.given_up and v.members.breaks
         ]
 
     def cost(self, board: "Board") -> "Iterable[Term]":
@@ -202,8 +202,7 @@ class GangsBroken:
     def measure_of(self, outcome: Outcome, victims: Victims) -> int:
         roster = outcome.scene.roster
         return sum(
-            len(ps) == len(roster[g].running) and roster[g].group.effective_minimum > 1
-            for g, ps in victims.items()
+            len(ps) == len(roster[g].running) and roster[g].breaks for g, ps in victims.items()
         )
 
 

@@ -104,6 +104,12 @@ class Members:
         of_choices = sum(c.fewest(roles) for c in self.choices)
         return max(self.need, sum(roles.values()) + of_choices)
 
+    @cached_property
+    def breaks(self) -> bool:
+        """Say whether something breaks where it goes whole: a minimum among several pods."""
+        least = self.group.effective_minimum
+        return least > 1 or (least == 1 and len(self.running) > 1)
+
     def is_whole(self, pods: Iterable[Pod]) -> bool:
         """Say whether these pods reach the minimum: in total, per role, of parts as many as due."""
         if not self.role_need and not self.choices:

@@ -95,7 +95,7 @@ class Leaving:
         m, able = t.of.members, t.of.able
         whole = len(able) == len(m.running)
         spare = min(spare_members(m), len(able))
-        gang = int(m.group.effective_minimum > 1)
+        gang = int(m.breaks)
         if len(able) == 1 and self._goes_with_node(t, gang if whole else 0):
             return
         if (whole and not spare) or len(able) == 1:

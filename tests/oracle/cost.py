@@ -41,10 +41,15 @@ def cost_of(choice: Choice, units: Sequence[Unit] | None = None) -> tuple[int, .
     }
     ranks = sorted(set(paths.values()))
     queues = sum(ranks.index(paths[c.queue_of[c.group_of[i]]]) for i in lost)
-    gangs = sum(u.whole and c.groups[u.group].effective_minimum > 1 for u in units)
+    gangs = sum(u.whole and _of_several(c, u.group) for u in units)
     now = c.snapshot.taken_at_s
     ages = sum(max(0, now - c.pods[i].created_s) for i in lost)
     return (back, *by_priority, queues, gangs, sum(lost_work(c, i) for i in lost), ages)
+
+
+def _of_several(c: Cluster, g: int) -> bool:
+    least = c.groups[g].effective_minimum
+    return least > 1 or (least == 1 and len(c.running[g]) > 1)
 
 
 def _would_be_in(choice: Choice, unit: Unit) -> int:

@@ -155,19 +155,22 @@ def test_of_as_many_pods_those_of_queues_of_lower_priority_cost_less() -> None:
 
 def test_gangs_are_counted_that_lose_their_minimum() -> None:
     world = snapshot(
-        node("n1", 9),
+        node("n1", 12),
         queue("q"),
         Members("gang", "q", on=["n1"] * 3, minimum=2),
         Members("roles", "q", on=["n1"] * 2, roles=["a", "b"], role_minimum={"a": 1, "b": 1}),
-        Members("single", "q", on=["n1"] * 2, minimum=1),
+        Members("elastic", "q", on=["n1"] * 2, minimum=1),
+        Members("single", "q", on=["n1"], minimum=1),
+        Members("loose", "q", on=["n1"] * 2, minimum=0),
     )
 
     def cost(gone: str) -> int:
         return priced(goal("gangs broken"), after(world, gone=gone))
 
-    assert cost("gang2") == 0
+    assert cost("gang2 elastic1 single0 loose0 loose1") == 0
     assert cost("gang0 gang1 gang2") == 1
-    assert cost("gang0 gang1 gang2 roles0 roles1 single0 single1") == 2
+    assert cost("elastic0 elastic1") == 1
+    assert cost("gang0 gang1 gang2 roles0 roles1 elastic0 elastic1 single0 loose0 loose1") == 3
 
 
 @pytest.mark.parametrize(
