@@ -4,47 +4,30 @@ Whoever comes then is planned as if the held groups were not there: no plan star
 none lacks what newcomers take. docs/design/live.md says when that is so, and why.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from ...models import (
     Config,
-    Group,
     GroupKey,
     Node,
     Plan,
     Pod,
-    PodKey,
     PodState,
     QueueName,
-    QueueState,
-    Reclaims,
     Snapshot,
 )
 from ...policies.tree import Tree
-from .single import asks_only_for_room
+from .held_group import HeldGroup, held_group, is_shut, preempts
+from .reclaiming import nobody_reclaims
 from .takings import Takings
 
 FRESH_S = 25
 """After so many seconds what is held is planned again in any case, and told with new numbers."""
 _SAME = ("nodes", "queues", "namespaces", "quotas", "topologies", "claims", "nominations")
 """What has to be as it was, besides pods and groups."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    """A held group, as far as it matters to what could let it start."""
-
-    group: Group
-    pods: tuple[Pod, ...]
-    least: Mapping[str, int]
-    """What each of its pods asks for at least, slot included."""
-    need: int
-    """How many of them have to start together, at least."""
-    is_plain: bool
-    """Whether nothing but amounts and rules about nodes keeps its pods from places."""
 
 
 @dataclass(slots=True)
@@ -55,7 +38,7 @@ class _Verdict:
     config: Config
     made: Plan
     tree: Tree
-    waiting: tuple[_Waiting, ...]
+    waiting: tuple[HeldGroup, ...]
     keys: frozenset[GroupKey]
     takings: Takings
     protection_ends_s: int | None
@@ -108,8 +91,8 @@ def _is_lasting(seen: Snapshot, made: Plan) -> bool:
 
 def _verdict(seen: Snapshot, config: Config, made: Plan) -> _Verdict | None:
     tree, placed = Tree(seen.queues), frozenset(made.places)
-    waiting = tuple(_waiting(seen, h.group, placed) for h in made.held)
-    waiting = tuple(w for w in waiting if w.pods and not _is_shut(w.group, tree))
+    waiting = tuple(held_group(seen, h.group, placed) for h in made.held)
+    waiting = tuple(w for w in waiting if w.pods and not is_shut(w.group, tree))
     if any(p.spec.sees_pods for w in waiting for p in w.pods):
         return None
     keys = frozenset(h.group for h in made.held)
@@ -117,36 +100,13 @@ def _verdict(seen: Snapshot, config: Config, made: Plan) -> _Verdict | None:
     return _Verdict(seen, config, made, tree, waiting, keys, Takings(seen, made), ends)
 
 
-def _waiting(seen: Snapshot, key: GroupKey, placed: frozenset[PodKey]) -> _Waiting:
-    group, members = seen.group(key), seen.pods_by_group.get(key, ())
-    pods = tuple(p for p in members if p.state is PodState.PENDING and p.key not in placed)
-    begun = any(p.state is PodState.RUNNING or p.key in placed for p in members)
-    ended = sum(p.state is PodState.SUCCEEDED for p in members)
-    asked = [p.footprint for p in pods]
-    named = {r for a in asked for r in a}
-    return _Waiting(
-        group,
-        pods,
-        least={r: min(a[r] for a in asked) for r in named},
-        need=1 if begun else max(1, group.effective_minimum - ended),
-        is_plain=all(asks_only_for_room(p.spec) for p in pods),
-    )
-
-
-def _is_shut(group: Group, tree: Tree) -> bool:
-    """Say whether the group cannot start before an object that is compared has changed."""
-    queue = tree.queues.get(group.queue)
-    shut = queue is None or queue.hold or queue.state is not QueueState.OPEN
-    return bool(group.hold or shut)
-
-
 def _protection_ends_s(
-    seen: Snapshot, config: Config, tree: Tree, waiting: Sequence[_Waiting]
+    seen: Snapshot, config: Config, tree: Tree, waiting: Sequence[HeldGroup]
 ) -> int | None:
     """Return when the first protected pod that a held group has a right to is so no more."""
     tops: dict[QueueName, int] = {}
     for w in waiting:
-        if _preempts(w.group, config, tree):
+        if preempts(w.group, config, tree):
             queue = w.group.queue
             tops[queue] = max(w.group.priority, tops.get(queue, w.group.priority))
     ends: list[int] = []
@@ -169,17 +129,19 @@ def _holds(verdict: _Verdict, now: Snapshot) -> bool:
     takings.follow(now)
     if takings.strange or not takings.touched.isdisjoint(verdict.keys):
         return False
-    return all(_waits_on(verdict, w, now) for w in verdict.waiting)
+    if not all(_waits_on(verdict, w, now) for w in verdict.waiting):
+        return False
+    return nobody_reclaims(
+        now, verdict.config, verdict.tree, takings, verdict.waiting, verdict.keys
+    )  # fmt: skip
 
 
-def _waits_on(verdict: _Verdict, w: _Waiting, now: Snapshot) -> bool:
+def _waits_on(verdict: _Verdict, w: HeldGroup, now: Snapshot) -> bool:
     """Say whether the group still cannot start."""
     config, tree, takings = verdict.config, verdict.tree, verdict.takings
-    if _reclaims(w.group, config, tree, takings):
-        return False
     lowest = takings.lowest.get(w.group.queue)
     has_right = lowest is not None and lowest < w.group.priority
-    if has_right and _preempts(w.group, config, tree):
+    if has_right and preempts(w.group, config, tree):
         return _nothing_is_better(verdict, now)
     roomier = {n: now.nodes_by_name.get(n) for n in takings.roomier()}
     if not roomier and not takings.left:
@@ -194,26 +156,6 @@ def _waits_on(verdict: _Verdict, w: _Waiting, now: Snapshot) -> bool:
     )
 
 
-def _preempts(group: Group, config: Config, tree: Tree) -> bool:
-    """Say whether the group may evict work of its own queue, if that is of lower priority."""
-    queue = tree.queues.get(group.queue)
-    able = config.evictions != "none" and group.may_preempt
-    return able and (queue is None or queue.preempts)
-
-
-def _reclaims(group: Group, config: Config, tree: Tree, takings: Takings) -> bool:
-    """Say whether the group might have a right to work of other queues, whatever their shares."""
-    queue = tree.queues.get(group.queue)
-    if config.evictions != "all" or not group.may_preempt or queue is None:
-        return False
-    if queue.reclaims is Reclaims.NEVER:
-        return False
-    others = (tree.apart(queue.name, q) for q in takings.lowest if q in tree)
-    return any(
-        mine and other and all(tree.queues[q].reclaimable for q in other) for mine, other in others
-    )
-
-
 def _nothing_is_better(verdict: _Verdict, now: Snapshot) -> bool:
     """Say whether nothing has left, and nobody may be evicted who might not have been then."""
     takings, ends_s = verdict.takings, verdict.protection_ends_s
@@ -225,7 +167,7 @@ def _nothing_is_better(verdict: _Verdict, now: Snapshot) -> bool:
     return not (budgets and (takings.unready or verdict.seen.budgets != now.budgets))
 
 
-def _is_short(w: _Waiting, nodes: Sequence[Node], takings: Takings) -> bool:
+def _is_short(w: HeldGroup, nodes: Sequence[Node], takings: Takings) -> bool:
     """Say whether fewer pods fit than have to start, were all the room there is for the group."""
     fit = 0
     for node in nodes:
@@ -235,13 +177,13 @@ def _is_short(w: _Waiting, nodes: Sequence[Node], takings: Takings) -> bool:
     return True
 
 
-def _copies(w: _Waiting, node: Node, takings: Takings) -> int:
+def _copies(w: HeldGroup, node: Node, takings: Takings) -> int:
     """Return how many of the smallest pod there could be would fit on the node besides."""
     used = takings.used[node.name]
     return max(0, min((node.allocatable[r] - used[r]) // v for r, v in w.least.items()))
 
 
-def _limits_give(verdict: _Verdict, w: _Waiting) -> bool:
+def _limits_give(verdict: _Verdict, w: HeldGroup) -> bool:
     """Say whether some limit of a queue of the group may have more left than after the plan."""
     tree, takings = verdict.tree, verdict.takings
     path = tree.path(w.group.queue)

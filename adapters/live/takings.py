@@ -39,6 +39,9 @@ class Takings:
         self.more: defaultdict[str, Counter[str]] = defaultdict(Counter)
         """The same, less what was to be taken once the plan is carried out."""
         self.more_of_queue: defaultdict[QueueName, Counter[str]] = defaultdict(Counter)
+        self.heaps: defaultdict[tuple[QueueName | None, bool], Counter[str]] = defaultdict(Counter)
+        """By queue (None: of other schedulers) and whether the nodes take pods, slots included."""
+        self._open = frozenset(n.name for n in seen.nodes if n.takes_pods)
         self.lowest: dict[QueueName, int] = {}
         """By queue with work that may be preempted, the lowest priority of it so far."""
         for p in seen.pods:
@@ -114,6 +117,7 @@ class Takings:
         _add(self.used[pod.node], pod, -1)
         _add(self.more[pod.node], pod, -1)
         self._count(pod, -1)
+        self._heap(pod, -1)
 
     def _touch(self, pod: Pod) -> None:
         if pod.group is not None:
@@ -124,6 +128,7 @@ class Takings:
         _add(self.used[pod.node], pod, 1)
         _add(self.more[pod.node], pod, 1)
         self._count(pod, 1)
+        self._heap(pod, 1)
 
     def _count(self, pod: Pod, times: int) -> None:
         group = self._group(pod.group)
@@ -133,6 +138,11 @@ class Takings:
         if times > 0 and group.preemptable and pod.preemptable:
             mine = max(group.priority, pod.priority)
             self.lowest[group.queue] = min(mine, self.lowest.get(group.queue, mine))
+
+    def _heap(self, pod: Pod, times: int) -> None:
+        group = self._group(pod.group)
+        queue = None if group is None else group.queue
+        _add(self.heaps[queue, pod.node in self._open], pod, times)
 
     def _group(self, key: GroupKey | None) -> Group | None:
         return None if key is None else self._group_of.get(key)

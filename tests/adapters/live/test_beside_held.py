@@ -28,11 +28,16 @@ def busy(rng: Random) -> Snapshot:
     nodes = [f"n{i}" for i in range(rng.randint(2, 5))]
     free = {n: [rng.randint(3, 8), rng.choice((0, 0, 4))] for n in nodes}
     parts: list[Any] = [node(n, cpu, gpus) for n, (cpu, gpus) in free.items()]
-    queues = ["q0", "q1"] if rng.random() < 0.5 else ["q0"]
-    able: dict[str, Any] = {"reclaimable": rng.random() < 0.3, "preempts": rng.random() < 0.7}
+    queues = rng.choice((["q0"], ["q0", "q1"], ["q0", "q1", "q2"]))
+    able: dict[str, Any] = {"reclaimable": rng.random() < 0.8, "preempts": rng.random() < 0.7}
+    above = "top" if len(queues) > 2 and rng.random() < 0.5 else None
+    parts += [queue("top")] if above else []
     for q in queues:
-        most = {"cpu": 1000 * rng.randint(6, 30)} if rng.random() < 0.4 else {}
-        parts.append(queue(q, due=rng.choice((None, 8)), capability=most, **able))
+        most = {"cpu": 1000 * rng.randint(6, 30)} if rng.random() < 0.3 else {}
+        more = {"weight": rng.choice((1, 1, 2)), "priority": rng.choice((0, 0, 1))}
+        under = above if q != "q0" else None
+        due = rng.choice((None, None, 4, 8))
+        parts.append(queue(q, due=due, parent=under, capability=most, **able, **more))
     for i in range(rng.randint(4, 14)):
         at, cpu, gpus = rng.choice(nodes), rng.choice((1, 1, 2, 3)), rng.choice((0, 0, 1))
         if free[at][0] < cpu or free[at][1] < gpus:

@@ -14,6 +14,7 @@ from apportion.models import (
     PodKey,
     PodState,
     PodTerm,
+    Reclaims,
     Snapshot,
     snapshot_of,
 )
@@ -39,6 +40,15 @@ def stuck(*more: Any) -> Snapshot:
     nodes = [node("n1", 4), node("n2", 4), node("n3", 4)]
     runs = (Members("r", "q", on=["n1"]), foreign("f", 2, "n3"))
     return snapshot(*nodes, queue("q"), *runs, GANG, *more)
+
+
+def two_queues(due: int, other: int = 0, **more: Any) -> Snapshot:
+    """Return a gang that asks for 6 cores, and three of another queue that it could not use."""
+    nodes = [node(n, 4) for n in ("n1", "n2", "n3")]
+    gang = Members("gang", "q", cpu=2, waiting=3, minimum=3)
+    there = [Members(f"o{i}", "q2", on=[f"n{i + 1}"]) for i in range(3)]
+    stays = [foreign("f", 3, "n1"), foreign("g", 3, "n2"), foreign("h", 3, "n3")]
+    return snapshot(*nodes, queue("q", due, **more), queue("q2", other), gang, *there, *stays)
 
 
 def told_apart(seen: Snapshot, change: Callable[[Snapshot], Snapshot]) -> Snapshot | None:
@@ -138,7 +148,6 @@ LIMITED = full(
     node("n4", 4), Members("t", "q", cpu=1, on=["n3"]), capability={"cpu": 12_000}
 )  # fmt: skip
 """There is room, but of 12 cores the queue uses 4, and the gang asks for 9."""
-OTHER = Members("o", "q2", cpu=1, on=["n1"])
 SHY = {"anti_affinity": (PodTerm("kubernetes.io/hostname", only("r"), None),)}
 
 
@@ -187,7 +196,11 @@ SHY = {"anti_affinity": (PodTerm("kubernetes.io/hostname", only("r"), None),)}
             id="a pod under a budget that is not ready, and rights",
         ),
         pytest.param(
-            full(queue("q2"), OTHER), later, id="it may have a right to work of another queue"
+            two_queues(due=8), later, id="it may have a right to work of another queue"
+        ),
+        pytest.param(
+            two_queues(due=8, other=3), lambda s: later(s, Members("new", "q2", waiting=1)),
+            id="a newcomer makes what runs in its queue fair game",
         ),
     ],
 )  # fmt: skip
@@ -203,6 +216,20 @@ def test_rights_in_its_own_queue_do_no_harm_where_nothing_has_left() -> None:
 
     assert told_apart(seen, lambda s: later(s, NEW)) is not None
     assert told_apart(seen, lambda s: with_pod(s, "x/r0", ready=False)) is not None
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param(two_queues(due=5, other=3), id="its due is too small, the others' is not"),
+        pytest.param(two_queues(due=8, reclaims=Reclaims.NEVER), id="its queue takes nothing"),
+        pytest.param(two_queues(due=8, other=3), id="the others have what they are due"),
+    ],
+)
+def test_work_of_other_queues_to_which_it_has_no_right_lets_it_wait(seen: Snapshot) -> None:
+    assert planned(seen).held
+
+    assert told_apart(seen, later) is not None
 
 
 def test_protection_that_ends_is_planned_where_it_has_rights() -> None:
