@@ -127,6 +127,7 @@ class Settings(Strict):
     engine: Engine | None = None
     workers: int | None = Field(default=None, ge=1, le=64)
     memory_limit: Memory | None = None
+    moves: int | None = Field(default=None, ge=0, le=1000)
     off: list[str] | None = None
     options: dict[str, dict[str, Any]] | None = None
     tiers: Tiers | None = None
@@ -155,7 +156,7 @@ class Settings(Strict):
             "queues": None if self.queues is None else _queues(self.queues),
         }
         for name in (
-            "seed", "deterministic", "evictions", "engine", "workers", "options",
+            "seed", "deterministic", "evictions", "engine", "workers", "moves", "options",
             "literal_deserved", "priority_everywhere", "unready",
         ):  # fmt: skip
             out[name] = getattr(self, name)

@@ -34,7 +34,7 @@ class View:
             for p in self.snapshot.pods
             if p.state is PodState.RUNNING and p.key not in gone
         }
-        return {**stay, **self.plan.places}
+        return {**stay, **self.plan.places, **self.plan.moved}
 
     @cached_property
     def evicted(self) -> Counter[PodKey]:

@@ -24,6 +24,7 @@ from ..policies.order import objections
 from ..policies.outcome import Outcome
 from ..policies.registry import rules_for
 from ..policies.scene import Scene
+from .move_check import in_motion, moves_wrong
 from .plan_file import GivenPlan, given
 
 STRUCTURE, OBJECTIVE, QUEUES, ORDER = "plan", "objective", "queues", "order"
@@ -41,10 +42,13 @@ def scene_of(snapshot: Snapshot, config: Config) -> Scene:
 
 def violations_of(plan: GivenPlan | Plan, scene: Scene) -> list[Violation]:
     """Return everything that is wrong with the plan, its structure first."""
-    one = plan if isinstance(plan, GivenPlan) else given(plan)
+    whole = plan if isinstance(plan, GivenPlan) else given(plan)
+    digests, moves = _digests(whole, scene), moves_wrong(whole.plan, scene)
+    one, scene = in_motion(whole, scene)
     outcome = _outcome(one, scene)
     found = [
-        *_digests(one, scene),
+        *digests,
+        *moves,
         *_pods(one.plan, scene),
         *_held(one, scene),
         *_admissions(one, scene, outcome),
@@ -57,6 +61,7 @@ def violations_of(plan: GivenPlan | Plan, scene: Scene) -> list[Violation]:
 
 def order_violations(plan: GivenPlan, scene: Scene) -> Iterable[Violation]:
     """Yield what the order list (docs/design/order.md) objects to."""
+    plan, scene = in_motion(plan, scene)
     outcome = _outcome(plan, scene)
     for g in could_enter(outcome, _let_in(plan.plan, scene)):
         yield Violation(ORDER, f"group {g.key}", "could be let in beside the plan and is not")

@@ -1,8 +1,8 @@
 """Settling: cycle after cycle on a pretend cluster, until nothing changes for five cycles.
 
 An evicted pod is gone and comes back pending under its name, with a new start and its group's age;
-a bound pod runs at once; terminating pods are gone after the first cycle; promises are carried
-over; budgets are computed anew.
+a moved pod comes back with a promise; a bound pod runs at once; terminating pods are gone after the
+first cycle; promises are carried over; budgets are computed anew.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def apply_plan(snapshot: Snapshot, made: Plan) -> Snapshot:
         snapshot,
         {b.pod: b.node for b in made.binds},
         {e.pod for e in made.evictions},
-        {n.pod: n.node for n in made.nominations},
+        {**{n.pod: n.node for n in made.nominations}, **made.moved},
         {a.group for a in made.admissions},
         made.devices,
         made.allocations,

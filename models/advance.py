@@ -45,7 +45,7 @@ def advance(
                 devices=(devices or {}).get(p.key, ()), claimed=_own_claimed(p, given),
             )  # fmt: skip
         elif p.key in evicted:
-            p = come_back(p, now)
+            p = replace(come_back(p, now), nominated=promised.get(p.key))
         elif p.ours and (p.key in promised or p.nominated is not None):
             p = replace(p, nominated=promised.get(p.key))
         pods.append(p)

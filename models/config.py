@@ -71,6 +71,8 @@ class Config(Value, frozen=True):
     """Threads of CP-SAT; two suit two cores best."""
     memory_limit_mib: int = 4096
     """Address space that the solver process may take before it is stopped."""
+    moves: int = 0
+    """So many running pods may be restarted elsewhere by one plan; 0: none ever is."""
     off: tuple[str, ...] = ()
     """Names of rules that are left out."""
     options: Mapping[str, Mapping[str, Any]] = {}

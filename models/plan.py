@@ -52,6 +52,19 @@ class Eviction(Value, frozen=True):
     """priority, gangBroken (0 or 1), lostDeviceSeconds, ageSeconds."""
 
 
+class Move(Value, frozen=True, order=True):
+    """A running pod that is evicted to run again elsewhere, so that a group can start."""
+
+    pod: PodKey
+    group: GroupKey
+    node: NodeName
+    """Where it is to run again."""
+    room_for: GroupKey
+    """The group that starts thanks to it."""
+    devices: tuple[int, ...] = ()
+    advisory: bool = False
+
+
 class Admission(Value, frozen=True, order=True):
     """A group without pods that is let in: its minResources count until its pods come."""
 
@@ -163,6 +176,8 @@ class Plan(Value, frozen=True, omit_defaults=False):
     binds: tuple[Bind, ...] = ()
     evictions: tuple[Eviction, ...] = ()
     nominations: tuple[Nomination, ...] = ()
+    moves: tuple[Move, ...] = ()
+    """Not written where there are none; the pods are among the evictions as well."""
     admissions: tuple[Admission, ...] = ()
     allocations: tuple[Allocation, ...] = ()
     held: tuple[Held, ...] = ()
@@ -179,6 +194,11 @@ class Plan(Value, frozen=True, omit_defaults=False):
         """Node of every pod that the plan starts, now or once its place is free."""
         now = {b.pod: b.node for b in self.binds}
         return now | {n.pod: n.node for n in self.nominations}
+
+    @property
+    def moved(self) -> dict[PodKey, NodeName]:
+        """Node of every pod that is evicted to run again elsewhere."""
+        return {m.pod: m.node for m in self.moves}
 
     @property
     def devices(self) -> dict[PodKey, tuple[int, ...]]:
@@ -198,7 +218,7 @@ def named(plan: Plan, snapshot: Snapshot) -> Plan:
 
 def _body(plan: Plan) -> dict[str, Any]:
     body: dict[str, Any] = to_data(plan)
-    body = {k: v for k, v in body.items() if v is not None}
+    body = {k: v for k, v in body.items() if v is not None and (v or k != "moves")}
     for e in body["evictions"]:
         e["for"] = e.pop("beneficiaries", [])
     return body

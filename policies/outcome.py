@@ -61,10 +61,11 @@ class Outcome:
 
     @classmethod
     def of_plan(cls, scene: Scene, plan: Plan) -> "Outcome":
+        """Return the outcome of a plan; moved pods count as still where they run."""
         out = cls(
             scene,
             plan.places,
-            {e.pod for e in plan.evictions},
+            {e.pod for e in plan.evictions} - plan.moved.keys(),
             {b.pod for b in plan.binds},
             {e.pod: e.beneficiaries for e in plan.evictions},
             plan.devices,

@@ -31,6 +31,7 @@ from .improve import improved
 from .late import MANY, Late
 from .leveling import levels_of
 from .linear import satisfies
+from .move_plan import plan_with_moves
 from .orderly import Ordered, put_in_order
 from .portfolio import all_starts, best_of
 from .process import SolverProcess
@@ -49,6 +50,8 @@ AS_LONG, WITH_VICTIMS, OF_REST = 0.4, 1.2, 0.5
 """What is left to it at least, in times of what greedy took, and where its plan evicts somebody;
 but no more than this part of the rest."""
 TOO_LARGE = "too large to search as a whole in the time left"
+MOVING = 0.2
+"""Part of the budget that is left to moves, where they are allowed."""
 
 
 class LeftOverError(Exception):
@@ -138,15 +141,18 @@ def _plan(
     scene = Scene(snapshot, config, rules_for(config), memory)
     own = process is None and config.engine != "greedy"
     solver = process if process is not None else SolverProcess(config.memory_limit_mib)
+    may_move = config.moves > 0 and not all_or_nothing
+    part = MOVING * config.budget_ms / 1000 if may_move else 0.0
     with Late() as late:
         try:
             if config.engine != "greedy":
                 solver.start()
-            answer = solve(scene, config, solver, clock, late, all_or_nothing)
+            answer = solve(scene, config, solver, clock.before(part), late, all_or_nothing)
         finally:
             if own:
                 solver.kill()
-        return assemble(scene, answer, clock, name)
+        made = plan_with_moves(scene, answer, clock, name) if may_move else None
+        return made if made is not None else assemble(scene, answer, clock, name)
 
 
 def solve(

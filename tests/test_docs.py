@@ -111,7 +111,7 @@ def test_documented_defaults_are_the_defaults() -> None:
     c = Config()
     want = {
         "budget": show_ms(c.budget_ms), "seed": str(c.seed), "engine": c.engine,
-        "evictions": c.evictions,
+        "evictions": c.evictions, "moves": str(c.moves),
         "deterministic": str(c.deterministic).lower(), "workers": str(c.workers),
         "memoryLimit": f"{c.memory_limit_mib // 1024}Gi", "tiers.slices": str(c.tiers.slices),
         "tiers.packing": c.tiers.packing, "grace": f"{c.grace_s}s",

@@ -113,7 +113,10 @@ def test_documents_have_no_field_that_the_page_lacks() -> None:
     head = {"apiVersion", "kind"}
 
     seen = msgspec.json.decode(write(snapshot))
-    planned = to_document(PLAN(snapshot.digest, "", settled=models.Settled(1, True, {}, ())))
+    pod, group, node = models.PodKey("x/a"), models.GroupKey("x/g"), models.NodeName("n1")
+    moves = (models.Move(pod, group, node, group),)
+    settled = models.Settled(1, True, {}, ())
+    planned = to_document(PLAN(snapshot.digest, "", moves=moves, settled=settled))
 
     assert set(seen) - head <= set(tables()["Snapshot"])
     assert set(planned) - head - {"digest"} == set(tables()["Plan"])

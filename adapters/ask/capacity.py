@@ -67,7 +67,8 @@ def capacity(
     """Say how many more copies of a group would start, now and with nodes like ``models`` added.
 
     A copy fits where its minimum starts at once or is promised a place, nothing is evicted that
-    would not be evicted anyway, and all else starts that would start without the copies.
+    would not be evicted anyway, nobody is moved, and all else starts that would start without the
+    copies.
 
     Raises
     ------
@@ -75,6 +76,7 @@ def capacity(
         If there is no such group or node.
     """
     group_named(snapshot, group)
+    config = replace(config, moves=0)
     now = _Asks(snapshot, config, group, process).fit()
     added = [
         PerNode(like, n, _Asks(edited(snapshot, [AddNodes(like, n)]), config, group, process).fit())

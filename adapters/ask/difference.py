@@ -114,7 +114,8 @@ def difference(before: tuple[Snapshot, Plan], after: tuple[Snapshot, Plan]) -> D
 def states_of(snapshot: Snapshot, plan: Plan) -> dict[GroupKey, GroupState]:
     """Return how every group stands after the plan."""
     gone = {e.pod for e in plan.evictions}
-    now, later = Counter(b.group for b in plan.binds), Counter(n.group for n in plan.nominations)
+    now = Counter(b.group for b in plan.binds)
+    later = Counter([n.group for n in plan.nominations] + [m.group for m in plan.moves])
     out: dict[GroupKey, GroupState] = {}
     for g in snapshot.groups:
         pods = snapshot.pods_by_group.get(g.key, ())
@@ -151,7 +152,7 @@ def _groups(before: tuple[Snapshot, Plan], after: tuple[Snapshot, Plan]) -> Iter
 def _going_on(snapshot: Snapshot, plan: Plan) -> Mapping[GroupKey, set[PodKey]]:
     """Return the pods of each group that run and go on, or have a place again at once or later."""
     gone = {e.pod for e in plan.evictions}
-    places = plan.places
+    places = {**plan.places, **plan.moved}
     out: dict[GroupKey, set[PodKey]] = {}
     for p in snapshot.pods:
         runs = p.state is PodState.RUNNING and p.key not in gone
@@ -175,7 +176,7 @@ class _Room:
 
     def __init__(self, snapshot: Snapshot, plan: Plan) -> None:
         gone = {e.pod for e in plan.evictions}
-        places = plan.places
+        places = {**plan.places, **plan.moved}
         used: dict[str, list[Amounts]] = {}
         for p in snapshot.pods:
             node: str | None = places.get(p.key)

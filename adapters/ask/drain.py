@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from ...models import Config, GroupKey, NodeName, Plan, Pod, PodKey, PodState, Snapshot
 from ...models.advance import advance
 from ...models.edit import edited
@@ -79,6 +81,7 @@ def draining(
     InputError
         If there is no such node.
     """
+    config = replace(config, moves=0)
     left = [node_named(snapshot, n).name for n in dict.fromkeys(nodes)]
     # None of those that can be emptied takes pods of the others meanwhile.
     world = edited(snapshot, [Cordon(n) for n in left])

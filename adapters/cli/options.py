@@ -72,6 +72,15 @@ TopologyLabels = Annotated[
 ]  # fmt: skip
 
 
+Moves = Annotated[
+    int | None,
+    typer.Option(
+        "--moves", metavar="N", min=0, max=1000,
+        help="Restart at most N running pods elsewhere, so that more starts. [default: 0]",
+    ),
+]  # fmt: skip
+
+
 Kubeconfig = Annotated[
     str | None,
     typer.Option(
@@ -111,6 +120,7 @@ def chosen(
     seed: int | None,
     deterministic: bool,
     topology_labels: str | None = None,
+    moves: int | None = None,
 ) -> Chosen:
     """Read the configuration file and the options over it; an unknown rule is refused at once."""
     from ...models import Config
@@ -125,6 +135,8 @@ def chosen(
         changes["seed"] = seed
     if deterministic:
         changes["deterministic"] = True
+    if moves is not None:
+        changes["moves"] = moves
     if topology_labels is not None:
         changes["topology_labels"] = _labels(topology_labels)
     out = Chosen(changes, dict(file), warnings)

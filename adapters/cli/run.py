@@ -117,7 +117,7 @@ def run(
     gc.disable()  # what is loaded stays: a tenth of the time would go into looking for garbage
     from msgspec.structs import replace
 
-    from ...models import Config
+    from ...models import Config, InputError
     from ..inputs import read_options
     from ..live import logs
     from ..live.lease import LeaseName
@@ -132,6 +132,11 @@ def run(
     changes = picked.changes
 
     def over(settings: Config) -> Config:
+        if settings.moves:
+            raise InputError(
+                f"{config}: moves: apportion run does not restart running pods elsewhere, as a pod "
+                "that comes back under another name may find its place taken; leave the setting out"
+            )
         return replace(settings, **changes)
 
     settings = SettingsFile(

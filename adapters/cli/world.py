@@ -17,6 +17,7 @@ from .options import (
     Budget,
     ConfigFile,
     Context,
+    Moves,
     Now,
     QueuesFromOption,
     QueueSource,
@@ -80,6 +81,7 @@ class Asking:
     queues_from: QueueSource | None = None
     topology_labels: str | None = None
     now: str | None = None
+    moves: int | None = None
 
     def settled(self, deterministic: bool = True) -> "tuple[Chosen, Asked]":
         """Return settings and way of reading.
@@ -89,7 +91,9 @@ class Asking:
         InputError
             If an option cannot be understood.
         """
-        picked = chosen(self.config, self.budget, self.seed, deterministic, self.topology_labels)
+        picked = chosen(
+            self.config, self.budget, self.seed, deterministic, self.topology_labels, self.moves
+        )
         return picked, asked(self.scheduler_names, self.queues_from, self.now, picked)
 
 
@@ -111,6 +115,7 @@ def _manners(
     queues_from: QueuesFromOption = None,
     topology_labels: TopologyLabels = None,
     now: Now = None,
+    moves: Moves = None,
 ) -> None:
     """Show which options say how it is read and planned."""
 

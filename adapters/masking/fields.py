@@ -25,6 +25,7 @@ from ...models.plan import (
     Bind,
     Eviction,
     Held,
+    Move,
     NewGeometry,
     Nomination,
     QueueRow,
@@ -266,6 +267,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     Plan: {"snapshot": _kept, "config": _kept},
     Bind: {"pod": _name, "group": _name, "node": _name},
     Nomination: {"pod": _name, "group": _name, "node": _name},
+    Move: {"pod": _name, "group": _name, "node": _name, "room_for": _name},
     Eviction: {
         "pod": _name, "group": _name, "node": _name, "beneficiaries": _names, "reason": _said,
         "cost": _kept,

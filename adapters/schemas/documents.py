@@ -53,7 +53,7 @@ def _plan() -> Schema:
     all_of = Definitions()
     body = all_of.fields_of(structure(Plan))
     body["properties"]["digest"] = _DIGEST
-    body["required"] = ["digest", *(f for f in body["required"] if f != "settled")]
+    body["required"] = ["digest", *(f for f in body["required"] if f not in ("settled", "moves"))]
     eviction = all_of.found["Eviction"]["properties"]
     eviction["for"] = eviction.pop("beneficiaries")
     return _headed(PLAN, body, all_of)

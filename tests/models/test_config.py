@@ -16,6 +16,7 @@ def test_defaults_of_a_cycle_are_these() -> None:
         "engine": "auto",
         "workers": 2,
         "memory_limit_mib": 4096,
+        "moves": 0,
         "off": (),
         "options": {},
         "tiers": TierSettings(),
