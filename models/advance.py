@@ -1,6 +1,6 @@
 """The cluster one cycle on: a plan carried out, and all that leaves has left."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -43,6 +43,7 @@ def advance(
             p = replace(
                 p, state=PodState.RUNNING, node=bound[p.key], nominated=None, started_s=now,
                 devices=(devices or {}).get(p.key, ()), claimed=_own_claimed(p, given),
+                draws=_own_draws(p, given),
             )  # fmt: skip
         elif p.key in evicted:
             p = replace(come_back(p, now), nominated=promised.get(p.key))
@@ -72,13 +73,29 @@ _Given = Mapping[tuple[PodKey, str], Allocation]
 
 
 def _devices(allocation: Allocation) -> tuple[str, ...]:
-    return tuple(sorted(d.id for d in allocation.devices if not d.admin_access))
+    return tuple(sorted({d.id for d in allocation.devices if not d.admin_access}))
+
+
+def draws_of(allocations: Iterable[Allocation]) -> dict[str, int]:
+    """Return what allocations take of the capacity of devices, by ``driver/pool/name/capacity``."""
+    out: dict[str, int] = {}
+    for a in allocations:
+        for d in a.devices:
+            for name, n in d.consumed:
+                out[f"{d.id}/{name}"] = out.get(f"{d.id}/{name}", 0) + n
+    return out
+
+
+def _own_draws(pod: Pod, given: _Given) -> dict[str, int]:
+    """Return what the pod's own claims take of capacities."""
+    own = (given.get((pod.key, c.name)) for c in pod.spec.claims if not c.claim)
+    return draws_of(a for a in own if a is not None)
 
 
 def _own_claimed(pod: Pod, given: _Given) -> tuple[str, ...]:
     """Return the devices that the pod's own claims get."""
     own = (given.get((pod.key, c.name)) for c in pod.spec.claims if not c.claim)
-    return tuple(sorted(d for a in own if a is not None for d in _devices(a)))
+    return tuple(sorted({d for a in own if a is not None for d in _devices(a)}))
 
 
 def claims_after(
@@ -99,10 +116,12 @@ def claims_after(
     out: list[Claim] = []
     for claim in claims:
         if claim.allocated and claim.key in before - after:
-            claim = replace(claim, allocated=False, devices=(), nodes=None)
+            claim = replace(claim, allocated=False, devices=(), draws={}, nodes=None)
         elif not claim.allocated and claim.key in named:
             a = named[claim.key]
             here = NodeSelectorTerm(fields=(Requirement("metadata.name", "In", (a.node,)),))
-            claim = replace(claim, allocated=True, devices=_devices(a), nodes=(here,))
+            claim = replace(
+                claim, allocated=True, devices=_devices(a), draws=draws_of((a,)), nodes=(here,)
+            )
         out.append(claim)
     return tuple(out)

@@ -146,7 +146,8 @@ def come_back(pod: Pod, now_s: int) -> Pod:
     """Return the pod as its controller makes it again: pending, without a node."""
     return replace(
         pod, state=PodState.PENDING, node=None, nominated=None, started_s=None, created_s=now_s,
-        protected_until_s=None, end=None, uid="", devices=(), cells=(), claimed=(), ready=True,
+        protected_until_s=None, end=None, uid="", devices=(), cells=(), claimed=(), draws={},
+        ready=True,
     )  # fmt: skip
 
 

@@ -51,7 +51,10 @@ class Node(Value, frozen=True, dict=True):
     pool_devices: tuple[PoolDevice, ...] = ()
     """Devices that claims are served from, in the order of their ids."""
     counters: Mapping[str, int] = {}
-    """What the devices that share it have in all, by ``driver/pool/set/counter``."""
+    """What the devices that share it have in all, by ``driver/pool/set/counter``.
+
+    And the capacity of devices that may be allocated several times: ``driver/pool/name/capacity``.
+    """
     plugged: Mapping[str, int] = {}
     """Of resources that claims are charged as: what a device plug-in offers."""
 

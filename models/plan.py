@@ -92,6 +92,10 @@ class AllocatedDevice(Value, frozen=True, order=True, omit_defaults=False):
     pool: str
     device: str
     admin_access: bool = False
+    multiple: bool = False
+    """It may be allocated several times: others may have parts of it as well."""
+    consumed: tuple[tuple[str, int], ...] = ()
+    """What of its capacity this takes, in thousandths."""
 
     @property
     def id(self) -> str:

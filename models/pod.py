@@ -65,6 +65,8 @@ class Pod(Value, frozen=True, dict=True):
     """NUMA cells that it holds, where somebody has said so."""
     claimed: tuple[str, ...] = ()
     """Ids of the devices that its own claims have."""
+    draws: Mapping[str, int] = {}
+    """What its own claims take of the capacity of devices that may be allocated several times."""
     claim_names: Mapping[str, str] = {}
     """The ResourceClaim behind each of its claims, where there is one already."""
     end: End | None = None

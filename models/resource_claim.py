@@ -19,6 +19,10 @@ class PoolDevice(Value, frozen=True):
     """What it takes of the counters that it shares with others, by ``driver/pool/set/counter``."""
     taken: bool = False
     """In use by somebody who is not in the snapshot."""
+    multiple: bool = False
+    """It may be allocated several times, each time a part of its capacity (KEP-5075)."""
+    parts: Mapping[str, Mapping[str, int]] = {}
+    """Where it is: by selection, what one allocation takes, by ``driver/pool/name/capacity``."""
 
 
 class DeviceRequest(Value, frozen=True, order=True):
@@ -72,7 +76,9 @@ class Claim(Value, frozen=True):
     spec: ClaimSpec = ClaimSpec()
     allocated: bool = False
     devices: tuple[str, ...] = ()
-    """Ids of the devices that it has to itself."""
+    """Ids of its devices, those of admin access left out."""
+    draws: Mapping[str, int] = {}
+    """What it takes of the capacity of those that may be allocated several times."""
     nodes: tuple[NodeSelectorTerm, ...] | None = None
     """Allocated: where its devices can be used, by any of the terms; None: anywhere."""
 

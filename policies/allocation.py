@@ -1,7 +1,8 @@
 """Which devices serve which claims on one node: found by trying, equal devices only once.
 
 Follows the allocator of Kubernetes' structured parameters (KEP-4381): requests in order, of
-alternatives the first that can be, All means every device, counters are shared (KEP-4815).
+alternatives the first that can be, All means every device, counters are shared (KEP-4815),
+and so is the capacity of devices that may be allocated several times (KEP-5075).
 """
 
 from collections import Counter
@@ -27,11 +28,18 @@ class Ask:
 
 class _Search:
     def __init__(
-        self, node: Node, busy: AbstractSet[str], asks: Sequence[Ask], last: AbstractSet[str]
+        self,
+        node: Node,
+        busy: AbstractSet[str],
+        asks: Sequence[Ask],
+        last: AbstractSet[str],
+        drawn: Mapping[str, int],
     ) -> None:
         self._asks = asks
         self._busy = set(busy)
-        self._left = dict(node.counters)
+        self._left = {c: n - drawn.get(c, 0) for c, n in node.counters.items()}
+        self._users: Counter[str] = Counter()
+        """Who has a part of each device that may be allocated several times."""
         self.steps = STEPS
         self._devices = sorted(node.pool_devices, key=lambda d: (d.id in last, d.id))
         for d in node.pool_devices:
@@ -39,12 +47,14 @@ class _Search:
                 self._busy.add(d.id)
         for d in node.pool_devices:
             if d.id in self._busy:
-                self._take_counters(d, 1)
+                self._draw(d.counters, 1)
+                self._users[d.id] += d.multiple
         marks = [a.denied for a in asks]
         self._kind: dict[str, tuple[object, ...]] = {
             d.id: (
                 d.selections, tuple(sorted(d.attributes.items())),
                 tuple(sorted(d.counters.items())), tuple(d.id in m for m in marks), d.id in last,
+                d.multiple and d.id,
             )
             for d in node.pool_devices
         }  # fmt: skip
@@ -90,15 +100,15 @@ class _Search:
         taken: list[PoolDevice] = []
         for d in devices:
             if not one.admin:
-                if not self._fits(d):
+                if not self._fits(one, d):
                     break
-                self._take(d, 1)
+                self._take(one, d, 1)
                 taken.append(d)
         else:
             if matches(ask.spec.matches, more):
                 yield more
         for d in taken:
-            self._take(d, -1)
+            self._take(one, d, -1)
 
     def _some(
         self,
@@ -115,9 +125,12 @@ class _Search:
         tried: set[object] = set()
         for i in range(at, len(able)):
             d = able[i]
-            if self._kind[d.id] in tried or any(d is x for r, x in served if r is one):
+            # Of what may be allocated several times a request may have several parts (KEP-5075).
+            again = d.multiple and not one.admin
+            had = not again and any(d is x for r, x in served if r is one)
+            if self._kind[d.id] in tried or had:
                 continue
-            if not one.admin and not (self._is_free(ask, d) and self._fits(d)):
+            if not one.admin and not (self._is_free(ask, d) and self._fits(one, d)):
                 continue
             tried.add(self._kind[d.id])
             self.steps -= 1
@@ -127,23 +140,37 @@ class _Search:
             if not matches(ask.spec.matches, more):
                 continue
             if not one.admin:
-                self._take(d, 1)
-            yield from self._some(ask, one, more, able, n - 1, i + 1)
+                self._take(one, d, 1)
+            yield from self._some(ask, one, more, able, n - 1, i if again else i + 1)
             if not one.admin:
-                self._take(d, -1)
+                self._take(one, d, -1)
 
     def _is_free(self, ask: Ask, d: PoolDevice) -> bool:
-        return d.id not in self._busy and d.id not in ask.denied
+        return (d.multiple or d.id not in self._busy) and d.id not in ask.denied
 
-    def _fits(self, d: PoolDevice) -> bool:
-        return all(self._left.get(c, 0) >= n for c, n in d.counters.items())
+    def _fits(self, one: DeviceRequest, d: PoolDevice) -> bool:
+        return all(self._left.get(c, 0) >= n for c, n in self._wanted(one, d).items())
 
-    def _take(self, d: PoolDevice, sign: int) -> None:
-        (self._busy.add if sign > 0 else self._busy.remove)(d.id)
-        self._take_counters(d, sign)
+    def _wanted(self, one: DeviceRequest, d: PoolDevice) -> Mapping[str, int]:
+        """Return what is taken of counters; of a device that is in parts, once for all parts."""
+        if not d.multiple:
+            return d.counters
+        part = d.parts.get(one.selection, {})
+        return part if self._users[d.id] else {**d.counters, **part}
 
-    def _take_counters(self, d: PoolDevice, sign: int) -> None:
-        for c, n in d.counters.items():
+    def _take(self, one: DeviceRequest, d: PoolDevice, sign: int) -> None:
+        if not d.multiple:
+            (self._busy.add if sign > 0 else self._busy.remove)(d.id)
+            self._draw(d.counters, sign)
+        elif sign > 0:
+            self._draw(self._wanted(one, d), 1)
+            self._users[d.id] += 1
+        else:
+            self._users[d.id] -= 1
+            self._draw(self._wanted(one, d), -1)
+
+    def _draw(self, amounts: Mapping[str, int], sign: int) -> None:
+        for c, n in amounts.items():
             self._left[c] = self._left.get(c, 0) - sign * n
 
 
@@ -175,12 +202,14 @@ def allocate(
     busy: AbstractSet[str],
     asks: Sequence[Ask],
     last: AbstractSet[str] = frozenset(),
+    drawn: Mapping[str, int] | None = None,
 ) -> list[Served] | None:
     """Return devices for all the claims, one of the ``last`` only where it has to be; else None.
 
-    A search that meets its limit has found nothing.
+    ``drawn``: what others have of the capacity of devices that may be allocated several times. A
+    search that meets its limit has found nothing.
     """
-    return next(_Search(node, busy, asks, last).run(), None)
+    return next(_Search(node, busy, asks, last, drawn or {}).run(), None)
 
 
 Kind = tuple[object, ...]
@@ -193,6 +222,7 @@ class Pattern:
     use: tuple[tuple[int, int], ...]
     """(kind, number)."""
     counters: Mapping[str, int]
+    """What they take of counters, the parts of devices that may be allocated several times."""
 
 
 MOST = 300
@@ -206,17 +236,18 @@ def patterns(
 
     ``gone``: ids that are never free; ``kinds``: the number of the kind of each other device.
     """
-    search = _Search(node, gone, [Ask(a) for a in asks], frozenset())
+    search = _Search(node, gone, [Ask(a) for a in asks], frozenset(), {})
     search.split(kinds)
-    found: dict[tuple[tuple[int, int], ...], Pattern] = {}
+    found: dict[object, Pattern] = {}
     for served in search.run():
-        taken = [d for claim in served for r, d in claim if not r.admin]
-        use = tuple(sorted(Counter(kinds[d.id] for d in taken).items()))
-        if use not in found:
-            counters: Counter[str] = Counter()
-            for d in taken:
-                counters.update(d.counters)
-            found[use] = Pattern(use, dict(counters))
+        taken = [(r, d) for claim in served for r, d in claim if not r.admin]
+        use = tuple(sorted(Counter(kinds[d.id] for _, d in taken).items()))
+        counters: Counter[str] = Counter()
+        for r, d in taken:
+            counters.update(d.parts.get(r.selection, {}) if d.multiple else d.counters)
+        key = use, tuple(sorted(counters.items()))
+        if key not in found:
+            found[key] = Pattern(use, dict(counters))
         if len(found) > MOST:
             break
     whole = len(found) <= MOST and search.steps >= 0

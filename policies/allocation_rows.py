@@ -26,16 +26,30 @@ class _Holders:
         """For devices of a claim of several pods: whether it gives them up."""
         self.gone: set[str] = set()
         """Devices that nobody gives back."""
+        self.parts: dict[str, list[tuple[int, Var] | None]] = {}
+        """Who has a part of devices that may be allocated several times: (n, x) has left once x
+        is n; None: somebody who stays."""
+        self.draws: dict[str, list[tuple[int, int, Var | None]]] = {}
+        """By counter (n, m, x): n of it come back for each x, or none of m does."""
+        in_parts = {d.id for n in board.scene.nodes for d in n.pool_devices if d.multiple}
         leaving = {p.key: u for u in board.units for p in u.pods}
         claims = board.scene.snapshot.claims_by_key
         users: dict[str, list[Unit | None]] = {}
         for p, _ in board.world.present:
             unit = leaving.get(p.key)
             for d in p.claimed:
-                if unit is None:
+                if d in in_parts:
+                    left = None if unit is None else (len(unit.pods), board.lost(unit))
+                    self.parts.setdefault(d, []).append(left)
+                elif unit is None:
                     self.gone.add(d)
                 else:
                     self.units[d] = (unit,)
+            for c, n in p.draws.items():
+                back = None if unit is None else board.lost(unit)
+                times = 1 if unit is None else len(unit.pods)
+                if unit is None or p is unit.pods[0]:
+                    self.draws.setdefault(c, []).append((n, n * times, back))
             for key in named_claims(p):
                 users.setdefault(key, []).append(unit)
         kept_for = board.world.used_claims
@@ -44,7 +58,12 @@ class _Holders:
                 continue
             having = users.get(key, [])
             if any(u is None for u in having) or (not having and key not in kept_for):
-                self.gone.update(claim.devices)
+                self.gone.update(d for d in claim.devices if d not in in_parts)
+                for d in claim.devices:
+                    if d in in_parts:
+                        self.parts.setdefault(d, []).append(None)
+                for c, n in claim.draws.items():
+                    self.draws.setdefault(c, []).append((n, n, None))
                 continue
             units = tuple({u.index: u for u in having if u is not None}.values())
             freed = board.flag(("gives up", key))
@@ -55,7 +74,12 @@ class _Holders:
                     for cls, var in board.cells(s):
                         here = board.present(s, "class", cls.index, [var])
                         board.at_most([(1, here), (1, freed)], 1, rule, f"claim {key} {s.label}")
+            for c, n in claim.draws.items():
+                self.draws.setdefault(c, []).append((n, n, freed))
             for d in claim.devices:
+                if d in in_parts:
+                    self.parts.setdefault(d, []).append((1, freed))
+                    continue
                 self.units[d] = units
                 self.freed[d] = freed
 
@@ -117,6 +141,7 @@ class _Devices:
                 board.at_most([(1, here), *((-1, f) for _, f in flags)], 0, self._rule, label)
                 for w, f in flags:
                     self._by_right(s, w, sample, [(1, f), (1, here)], 1, 1, label)
+        self._begin(cls, kinds, use, counters)
         for k, terms in use.items():
             free = self._freed(sample[k], supply[k])
             fixed = supply[k] if free is None else 0
@@ -124,6 +149,31 @@ class _Devices:
                 [*terms, *(free or ())], fixed * cls.size, self._rule, f"devices of {cls.label}"
             )
         self._tell_counters(cls, counters)
+
+    def _begin(
+        self,
+        cls: "NodeClass",
+        kinds: Mapping[str, int],
+        use: "dict[int, list[Term]]",
+        counters: "dict[str, list[Term]]",
+    ) -> None:
+        """Count the counters of a device that is in parts once, while anybody has a part."""
+        board, rule = self._board, self._rule
+        for d in board.scene.nodes[cls.nodes[0]].pool_devices:
+            terms = use.pop(kinds[d.id], []) if d.multiple and d.id in kinds else []
+            has = self._holders.parts.get(d.id, [])
+            if not d.multiple or not d.counters or d.taken or None in has or not (terms or has):
+                continue
+            about = f"parts of {d.id}"
+            begun = board.flag(("in parts", d.id))
+            for _, x in terms:
+                board.at_most([(1, x), (-board.upper(x), begun)], 0, rule, about)
+            for left in has:
+                assert left is not None
+                n, x = left
+                board.at_most([(-n, begun), (-1, x)], -n, rule, about)
+            for c, n in d.counters.items():
+                counters.setdefault(c, []).append((n, begun))
 
     def _kinds(self, cls: "NodeClass") -> tuple[dict[str, int], dict[int, int], dict[int, str]]:
         """Return the kind of each device, the number of each kind, and a device of each."""
@@ -133,9 +183,10 @@ class _Devices:
         sample: dict[int, str] = {}
         h = self._holders
         for d in self._board.scene.nodes[cls.nodes[0]].pool_devices:
-            if d.id in h.gone or d.taken:
+            if not d.multiple and (d.id in h.gone or d.taken):
                 continue
             key = (
+                d.multiple and d.id,
                 d.selections, tuple(sorted(d.attributes.items())),
                 tuple(sorted(d.counters.items())),
                 tuple(u.index for u in h.units.get(d.id, ())), h.freed.get(d.id),
@@ -233,9 +284,14 @@ class _Devices:
         for c in sorted(terms):
             left = node.counters.get(c, 0)
             back: list[Term] = []
+            for n, most, x in h.draws.get(c, ()):
+                left -= most
+                back += [(-n, x)] if x is not None else []
             for d in node.pool_devices:
                 n = d.counters.get(c, 0)
-                if n and (d.taken or d.id in h.gone or d.id in h.units):
+                if d.multiple:
+                    left -= n if d.taken or None in h.parts.get(d.id, ()) else 0
+                elif n and (d.taken or d.id in h.gone or d.id in h.units):
                     left -= n
                     if not d.taken and d.id not in h.gone:
                         back += self._freed(d.id, n) or []

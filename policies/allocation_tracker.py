@@ -1,5 +1,6 @@
 """Which nodes have devices for a pod's claims, while a plan grows pod by pod."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
@@ -18,7 +19,11 @@ class AllocationTracker:
         self.is_idle = world.nobody(lambda spec: spec.claims)
         self._claims: Mapping[str, Claim] = world.claims
         self._held_by_pods = world.used_claims
-        self._busy: list[set[str]] = [set() for _ in world.nodes]
+        self._busy: list[Counter[str]] = [Counter() for _ in world.nodes]
+        """How many have each device."""
+        self._drawn: list[Counter[str]] = [Counter() for _ in world.nodes]
+        self._node_of_counter = {c: i for i, n in enumerate(world.nodes) for c in n.counters}
+        self._in_parts = {d.id for n in world.nodes for d in n.pool_devices if d.multiple}
         self._node_of = {d.id: i for i, n in enumerate(world.nodes) for d in n.pool_devices}
         self._asks: list[list[tuple[str, ClaimSpec]]] = [[] for _ in world.nodes]
         self._users: dict[str, list[tuple[str, int]]] = {}
@@ -26,18 +31,23 @@ class AllocationTracker:
         self._changed: dict[int, set[int]] = {}
         for claim in self._claims.values():
             if claim.allocated and claim.key not in self._held_by_pods:
-                self._hold(claim.devices, 1)
+                self._hold(claim.devices, 1, claim.draws)
         # Without devices in pools it is asks alone that matter.
         known = world.present if self._node_of else world.present_with(lambda spec: spec.claims)
         for p, i in known:
             self.add(p, i)
 
-    def _hold(self, devices: tuple[str, ...], sign: int) -> None:
+    def _hold(self, devices: tuple[str, ...], sign: int, draws: Mapping[str, int]) -> None:
         for d in devices:
             i = self._node_of.get(d)
             if i is not None:
-                (self._busy[i].add if sign > 0 else self._busy[i].discard)(d)
+                self._busy[i][d] += sign
+                if self._busy[i][d] <= 0:
+                    del self._busy[i][d]
                 self._note(i)
+        for c, n in draws.items():
+            if c in self._node_of_counter:
+                self._drawn[self._node_of_counter[c]][c] += sign * n
 
     def _note(self, node: int) -> None:
         for changed in self._changed.values():
@@ -46,7 +56,7 @@ class AllocationTracker:
     def add(self, pod: Pod, node: int, times: int = 1) -> None:
         if not pod.spec.claims and not pod.claimed:
             return
-        self._hold(pod.claimed, times)
+        self._hold(pod.claimed, times, pod.draws)
         if not pod.claimed:
             for n, spec in enumerate(own_asks(pod, self._nodes[node])):
                 entry = (f"{pod.key} {n}", spec)
@@ -69,7 +79,7 @@ class AllocationTracker:
         else:
             users.remove((pod.key, node))
         if claim.allocated and key in self._held_by_pods and bool(before) != bool(users):
-            self._hold(claim.devices, times)
+            self._hold(claim.devices, times, claim.draws)
         if not claim.allocated and pod.node is None and bool(before) != bool(users):
             entry = (key, claim.spec)
             (self._asks[node].append if times > 0 else self._asks[node].remove)(entry)
@@ -96,6 +106,7 @@ class AllocationTracker:
         node = self._nodes[i]
         more = [Ask(a) for a in own_asks(pod, node)]
         held: set[str] = set()
+        draws = Counter(self._drawn[i])
         for key in named_claims(pod):
             claim = self._claims.get(key)
             if claim is None:
@@ -106,15 +117,17 @@ class AllocationTracker:
                     return False
                 if not users and key in self._held_by_pods:
                     held.update(claim.devices)
+                    draws.update(claim.draws)
             elif users:
                 if any(at != i for _, at in users):
                     return False
             else:
                 more.append(Ask(claim.spec))
         here = held & {d.id for d in node.pool_devices}
-        if any(d in self._busy[self._node_of[d]] for d in held if d in self._node_of):
+        busy = (d for d in held if d in self._node_of and d in self._busy[self._node_of[d]])
+        if any(d not in self._in_parts for d in busy):
             return False
         if not more and not here:
             return True
         asks = [*(Ask(a) for _, a in self._asks[i]), *more]
-        return allocate(node, self._busy[i] | here, asks) is not None
+        return allocate(node, self._busy[i].keys() | here, asks, drawn=draws) is not None

@@ -92,6 +92,29 @@ class AllocationUse:
         return frozenset(out)
 
     @cached_property
+    def drawn(self) -> Mapping[str, int]:
+        """What those who stay have of capacities."""
+        before, after = self._users
+        stay = [p.draws for p, _ in self._outcome.standing_pods]
+        stay += [
+            c.draws
+            for key, c in self.claims.items()
+            if c.allocated and (after.get(key) or not before.get(key))
+        ]
+        return _summed(stay)
+
+    @cached_property
+    def _drawn_now(self) -> Mapping[str, int]:
+        """The same of all who are there before anybody has left."""
+        now = [p.draws for p, _ in self.scene.holders]
+        return _summed([*now, *(c.draws for c in self.claims.values() if c.allocated)])
+
+    @cached_property
+    def _in_parts(self) -> AbstractSet[str]:
+        """Devices that may be allocated several times."""
+        return {d.id for n in self.scene.nodes for d in n.pool_devices if d.multiple}
+
+    @cached_property
     def leaving(self) -> Mapping[str, frozenset[GroupKey]]:
         """Devices that become free, with the victims that leave them (none: nobody's right)."""
         before, _ = self._users
@@ -111,7 +134,7 @@ class AllocationUse:
     def counters_now(self, i: int) -> dict[str, int]:
         """Return what is left of the node's counters while what leaves is still there."""
         node = self.scene.nodes[i]
-        left = dict(node.counters)
+        left = {c: n - self._drawn_now.get(c, 0) for c, n in node.counters.items()}
         for d in node.pool_devices if left else ():
             if d.taken or d.id in self.busy or d.id in self.leaving:
                 for c, n in d.counters.items():
@@ -126,9 +149,9 @@ class AllocationUse:
         blocked = (
             d.id
             for d in self.scene.nodes[i].pool_devices
-            if any(n > left.get(c, 0) for c, n in d.counters.items())
+            if not d.multiple and any(n > left.get(c, 0) for c, n in d.counters.items())
         )
-        return frozenset(self.leaving).union(blocked)
+        return frozenset(self.leaving.keys() - self._in_parts).union(blocked)
 
     @cached_property
     def wanted(self) -> Mapping[int, NodeClaims]:
@@ -169,7 +192,7 @@ class AllocationUse:
                 return self.late(i)
             assert p.group is not None
             out |= {d for d, gs in self.leaving.items() if not self._may(p.group, gs)}
-        return out
+        return out - self._in_parts
 
     def _may(self, group: GroupKey, victims: AbstractSet[GroupKey]) -> bool:
         roster = self.scene.roster
@@ -183,7 +206,7 @@ class AllocationUse:
             Ask(a, self.denied(i, pods, at_once) | self._unnamed(i, owner))
             for a, owner, pods in zip(wanted.asks, wanted.owners, wanted.askers, strict=True)
         ]
-        return allocate(self.scene.nodes[i], self.busy, asks, self.late(i))
+        return allocate(self.scene.nodes[i], self.busy, asks, self.late(i), self.drawn)
 
     @cached_property
     def named(self) -> Mapping[Owner, frozenset[str]]:
@@ -215,15 +238,20 @@ class AllocationUse:
         """
         out: set[PodKey] = set()
         late, left = self.late(i), self.counters_now(i)
+        begun = {d.id for d in self.scene.nodes[i].pool_devices
+                 if d.taken or d.id in self.busy or d.id in self.leaving}  # fmt: skip
         for pods, claim in zip(self.wanted[i].askers, served, strict=True):
             if of is not None and of.isdisjoint(p.key for p in pods):
                 continue
-            taken = [d for r, d in claim if not r.admin]
+            taken = [(r, d) for r, d in claim if not r.admin]
             counters: Counter[str] = Counter()
-            for d in taken:
-                counters.update(d.counters)
+            for r, d in taken:
+                counters.update(d.parts.get(r.selection, {}))
+                if d.id not in begun or not d.multiple:
+                    counters.update(d.counters)
+                    begun.add(d.id)
             short = any(n > left.get(c, 0) for c, n in counters.items())
-            if any(d.id in late for d in taken) or (self.leaving and short):
+            if any(d.id in late for _, d in taken) or (self.leaving and short):
                 out.update(p.key for p in pods)
                 continue
             for c, n in counters.items():
@@ -250,4 +278,15 @@ def allocations_of(outcome: Outcome) -> Iterable[Allocation]:
 def _told(request: DeviceRequest, device: PoolDevice) -> AllocatedDevice:
     driver, rest = device.id.split("/", 1)
     pool, name = rest.rsplit("/", 1)
-    return AllocatedDevice(request.name, driver, pool, name, request.admin)
+    part = {} if request.admin else device.parts.get(request.selection, {})
+    consumed = tuple(sorted((c.removeprefix(f"{device.id}/"), n) for c, n in part.items()))
+    return AllocatedDevice(
+        request.name, driver, pool, name, request.admin, device.multiple, consumed
+    )
+
+
+def _summed(draws: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    out: Counter[str] = Counter()
+    for d in draws:
+        out.update(d)
+    return out

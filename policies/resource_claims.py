@@ -1,8 +1,8 @@
 """Resource claims: devices of a node serve all the claims of the pods that start there.
 
 Claims of resource.k8s.io/v1 (KEP-4381): counts, selectors, All, firstAvailable, equal attributes,
-shared counters (KEP-4815), admin access (KEP-5018), claims of several pods, and extended resources
-that no device plug-in of the node has (KEP-5004).
+shared counters (KEP-4815), admin access (KEP-5018), claims of several pods, extended resources that
+no device plug-in of the node has (KEP-5004), and devices that many have parts of (KEP-5075).
 """
 
 from collections.abc import Iterable

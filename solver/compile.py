@@ -280,7 +280,7 @@ class _Compiler:
                 if not (v.given_up or evictable(scene, p)):
                     continue
                 labels = tuple(sorted(p.labels.items())) if self.sees_pods else None
-                held = (p.devices, p.cells, p.claimed)
+                held = (p.devices, p.cells, p.claimed, tuple(sorted(p.draws.items())))
                 kind = (
                     p.role, p.spec, p.priority, p.started_s, self._budgets(p), labels, held,
                 )  # fmt: skip

@@ -23,6 +23,28 @@ class Value(Outside):
     value: Quantity = None
 
 
+class Range(Outside):
+    """Amounts that may be asked for: from ``min`` on, in steps, up to ``max``."""
+
+    min: Quantity = None
+    max: Quantity = None
+    step: Quantity = None
+
+
+class RequestPolicy(Outside):
+    """How much of a capacity one allocation takes."""
+
+    default: Quantity = None
+    valid_values: list[Quantity] | None = None
+    valid_range: Range | None = None
+
+
+class Capacity(Value):
+    """A capacity of a device."""
+
+    request_policy: RequestPolicy | None = None
+
+
 class CounterUse(Outside):
     """What a device takes of a set of counters."""
 
@@ -82,7 +104,8 @@ class DeviceBody(Outside):
 
     name: str
     attributes: dict[str, Attribute] | None = None
-    capacity: dict[str, Value] | None = None
+    capacity: dict[str, Capacity] | None = None
+    allow_multiple_allocations: bool | None = None
     consumes_counters: list[CounterUse] | None = None
     node_name: str | None = None
     node_selector: Any = None
@@ -143,6 +166,12 @@ class DeviceClass(Outside):
     spec: ClassSpec | None = None
 
 
+class CapacityAsked(Outside):
+    """How much of the capacities of each device is wanted."""
+
+    requests: dict[str, Quantity] | None = None
+
+
 class Exactly(Outside):
     """So many devices of a class."""
 
@@ -152,7 +181,7 @@ class Exactly(Outside):
     count: Natural | None = None
     admin_access: bool | None = None
     tolerations: list[Toleration] | None = None
-    capacity: Any = None
+    capacity: CapacityAsked | None = None
 
 
 class SubRequest(Exactly):
@@ -198,6 +227,7 @@ class Result(Outside):
     pool: str
     device: str
     admin_access: bool | None = None
+    consumed_capacity: dict[str, Quantity] | None = None
 
 
 class Results(Outside):

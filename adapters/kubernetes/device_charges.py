@@ -6,7 +6,9 @@ KAI charges devices of class gpu.nvidia.com as nvidia.com/gpu; a class may name 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import msgspec
 
@@ -24,7 +26,7 @@ _BY_CLASS = "deviceclass/"
 _UNIT = 1000
 
 
-@dataclass(slots=True)
+@dataclass
 class Charges:
     """Which classes are charged as which resources."""
 
@@ -110,11 +112,16 @@ class Charges:
         found = self.claims.slices.taken(Selection(kind, ()))
         return {} if isinstance(found, str) else found
 
+    @cached_property
+    def _in_parts(self) -> AbstractSet[str]:
+        """Devices that may be allocated several times: a part of one is charged to nobody."""
+        return {p.id for p in self.claims.slices.parts if p.multiple}
+
     def _of_devices(self, devices: Iterable[str]) -> Counter[str]:
         out: Counter[str] = Counter()
         for kind, resources in self.resources.items():
             there = self._devices_of(kind)
-            n = sum(d in there for d in devices)
+            n = sum(d in there and d not in self._in_parts for d in devices)
             out.update(dict.fromkeys(resources, n))
         return out
 
@@ -125,7 +132,10 @@ class Charges:
             told: list[Counter[str]] = []
             for r in alternatives:
                 kind = self.claims.selections[r.selection].kind
+                selection = self.claims.selections[r.selection]
                 n = 0 if r.admin else self._least(r.selection) if r.all else r.count
+                if not self._in_parts.isdisjoint(self.claims.slices.taken(selection)):
+                    n = 0
                 told.append(Counter(dict.fromkeys(self.resources.get(kind, ()), n)))
             for resource in {x for c in told for x in c}:
                 out[resource] += min(c[resource] for c in told)
@@ -143,7 +153,7 @@ class Charges:
         """Return the nodes with their devices; charged ones are part of what is allocatable."""
         claims = self.claims
         chosen = {name: claims.slices.taken(s) for name, s in claims.selections.items()}
-        in_use = claims.taken()
+        in_use, drawn = claims.taken()
         told = {k: {*self.resources.get(k, ()), *claims.implicit.get(k, ())}
                 for k in (*self.resources, *claims.implicit)}  # fmt: skip
         kinds = {k: self._devices_of(k) for k in told}
@@ -156,12 +166,21 @@ class Charges:
             of = {r for kind, there in kinds.items() if part.id in there for r in told[kind]}
             if of:
                 offered.setdefault(part.node, Counter()).update(of)
-            names = [n for n, in_ in chosen.items() if not isinstance(in_, str) and part.id in in_]
+            names = {
+                n: claims.selections[n].capacity
+                for n, in_ in chosen.items()
+                if not isinstance(in_, str) and part.id in in_
+            }
             if names or part.counters:
-                taken = in_use[part.id] > 0 and part.id not in claims.given
-                made = device_of(part, names, claims.compared, taken)
+                made = device_of(part, names, claims.compared, part.id in in_use)
                 on.setdefault(part.node, []).append(made)
-        return [self._with(n, on.get(n.name, []), offered.get(n.name, Counter())) for n in nodes]
+        out = [self._with(n, on.get(n.name, []), offered.get(n.name, Counter())) for n in nodes]
+        return [self._less(n, drawn) for n in out] if drawn else out
+
+    def _less(self, node: Node, drawn: Mapping[str, int]) -> Node:
+        """Return the node without what others have of its devices' capacity."""
+        left = {c: n - drawn.get(c, 0) for c, n in node.counters.items()}
+        return node if left == node.counters else msgspec.structs.replace(node, counters=left)
 
     def _with(self, node: Node, devices: list[PoolDevice], offered: Counter[str]) -> Node:
         if not devices:

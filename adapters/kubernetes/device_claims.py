@@ -10,6 +10,7 @@ from ...models import Claim, ClaimSpec, DeviceMatch, DeviceRequest, NodeSelector
 from ...models import PodClaim as OfPod
 from . import body_devices as body
 from .body_pod import NodeSelectorBody, PodBody, PodSpecBody, ResourceClaimBody
+from .device_capacity import Asked, named, thousandths
 from .device_slices import Selection, Slices, slices_of
 from .extended_resources import CLAIM_NAME, IMPLICIT, OF_EXTENDED, classes_by_resource, requests_of
 from .faults import Faults, Ledger
@@ -30,6 +31,8 @@ class Held:
     devices: tuple[str, ...] = ()
     extended: frozenset[str] = frozenset()
     """Those of them that serve extended resources."""
+    draws: Mapping[str, int] = field(default_factory=dict)
+    """What they take of the capacity of devices that may be allocated several times."""
     names: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -50,7 +53,7 @@ class DeviceClaims:
     selections: dict[str, Selection] = field(default_factory=dict)
     compared: set[str] = field(default_factory=set)
     given: set[str] = field(default_factory=set)
-    """Devices whose pods or claims are in the snapshot."""
+    """Claims whose devices pods or claims of the snapshot have."""
     kinds: Mapping[str, str] = field(default_factory=dict)
     """The classes that serve extended resources, by resource."""
     implicit: dict[str, set[str]] = field(default_factory=dict)
@@ -106,11 +109,13 @@ class DeviceClaims:
             return spec, Held()
         found: list[OfPod] = []
         devices: list[str] = []
+        draws: Counter[str] = Counter()
         names: dict[str, str] = {}
         for raw in raws:
             claim, has, key = self._resolved(thing, raw)
             found.append(claim)
             devices += has
+            draws.update(self._draws(key) if has else {})
             if key:
                 names[raw.name or ""] = key
         extended: tuple[str, ...] = ()
@@ -118,14 +123,22 @@ class DeviceClaims:
             claim, extended, key = self._extended(thing, pod.spec or PodSpecBody())
             found.append(claim)
             devices += extended
+            draws.update(self._draws(key) if extended else {})
             if key:
                 names[CLAIM_NAME] = key
-        self.given.update(devices)
         memo = (id(spec), tuple(found))
         if memo not in self._specs:
             made = msgspec.structs.replace(spec, claims=tuple(found))
             self._specs[memo] = (spec, made)
-        return self._specs[memo][1], Held(tuple(sorted(devices)), frozenset(extended), names)
+        return self._specs[memo][1], Held(
+            tuple(sorted(devices)), frozenset(extended), dict(draws), names
+        )
+
+    def _draws(self, key: str) -> Mapping[str, int]:
+        """Return what the claim, whose pod is in the snapshot, takes of capacities."""
+        self.given.add(key)
+        status: body.ClaimStatus = self.claims[key].body.status or body.ClaimStatus()
+        return draws_of(status.allocation) if status.allocation is not None else {}
 
     def _extended(self, thing: Thing, spec: PodSpecBody) -> tuple[OfPod, tuple[str, ...], str]:
         """Return the claim of the pod's extended resources, the devices that it has, and its key.
@@ -213,9 +226,9 @@ class DeviceClaims:
                     made,
                     allocated=True,
                     devices=devices_of(status.allocation),
+                    draws=self._draws(thing.key),
                     nodes=self._nodes(thing, status.allocation),
                 )
-                self.given.update(made.devices)
             self.named[thing.key] = made
         return thing.key
 
@@ -245,13 +258,16 @@ class DeviceClaims:
             self._read[memo] = (made, reading.problem)
         return self._read[memo]
 
-    def taken(self) -> Counter[str]:
-        """Return the devices that are in use, by all claims."""
-        out: Counter[str] = Counter()
+    def taken(self) -> tuple[set[str], Counter[str]]:
+        """Return devices that claims have which are nobody's of the snapshot, and their draws."""
+        devices: set[str] = set()
+        draws: Counter[str] = Counter()
         for t in self.claims.values():
             status: body.ClaimStatus = t.body.status or body.ClaimStatus()
-            out.update(devices_of(status.allocation) if status.allocation is not None else ())
-        return out
+            if status.allocation is not None and t.key not in self.given:
+                devices.update(devices_of(status.allocation))
+                draws.update(draws_of(status.allocation))
+        return devices, draws
 
 
 def _usable(slices: Slices, ledger: Ledger) -> dict[str, str]:
@@ -293,9 +309,6 @@ class _Reading:
         every = asked.allocation_mode == "All"
         if asked.allocation_mode not in (None, "", "All", "ExactCount"):
             self._wrong(f"request {name}: allocationMode {asked.allocation_mode!r} is not known")
-        if asked.capacity is not None:
-            self._wrong(f"request {name} asks for a part of a device's capacity, which this "
-                        "version cannot allocate")  # fmt: skip
         admin = bool(asked.admin_access)
         if admin and not self._admin:
             self._wrong(f"request {name} has admin access, and its namespace has no label {_ADMIN}")
@@ -303,6 +316,7 @@ class _Reading:
             asked.device_class_name,
             tuple(s.cel.expression if s.cel else "" for s in asked.selectors or ()),
             tuple(sorted((t.key, t.operator, t.value, t.effect) for t in asked.tolerations or ())),
+            _capacity(asked.capacity),
         )
         said = self._claims.slices.problem(selection)
         if said:
@@ -320,7 +334,24 @@ class _Reading:
         return DeviceMatch(attribute, tuple(sorted(c.requests or ())), distinct)
 
 
+def _capacity(asked: body.CapacityAsked | None) -> Asked:
+    """Return what a request asks of capacities, amounts as text."""
+    told = (asked.requests if asked is not None else None) or {}
+    return tuple(sorted((k, str(v)) for k, v in told.items()))
+
+
 def devices_of(allocation: body.AllocationBody) -> tuple[str, ...]:
     """Return the devices that an allocation takes; admin access takes none."""
     results = (allocation.devices.results if allocation.devices else None) or ()
-    return tuple(sorted(f"{r.driver}/{r.pool}/{r.device}" for r in results if not r.admin_access))
+    ids = {f"{r.driver}/{r.pool}/{r.device}" for r in results if not r.admin_access}
+    return tuple(sorted(ids))
+
+
+def draws_of(allocation: body.AllocationBody) -> dict[str, int]:
+    """Return what an allocation takes of capacities, by ``driver/pool/name/capacity``."""
+    out: Counter[str] = Counter()
+    for r in (allocation.devices.results if allocation.devices else None) or ():
+        for name, amount in (r.consumed_capacity or {}).items():
+            key = f"{r.driver}/{r.pool}/{r.device}/{named(name, r.driver)}"
+            out[key] += 0 if r.admin_access else thousandths(amount)
+    return dict(out)

@@ -11,6 +11,7 @@ from ...models.quantity import parse
 from ...models.value import to_json
 from . import body_devices as body
 from .cel_selectors import SelectorError, quantity, selector_of, semver
+from .device_capacity import Asked, named, part_of, thousandths
 from .faults import Faults, Ledger
 from .meta import Thing
 from .shape import checked
@@ -25,13 +26,16 @@ class Selection:
     kind: str
     expressions: tuple[str, ...]
     tolerations: tuple[tuple[str, str, str, str], ...] = ()
+    capacity: Asked = ()
+    """What is asked of the capacities of each device."""
 
     @property
     def name(self) -> str:
         """The class; with a mark where the request says more."""
-        if not self.expressions and not self.tolerations:
+        if not self.expressions and not self.tolerations and not self.capacity:
             return self.kind
-        said = to_json([self.expressions, self.tolerations])
+        asked = [self.capacity] if self.capacity else []
+        said = to_json([self.expressions, self.tolerations, *asked])
         return f"{self.kind}#{hashlib.sha256(said).hexdigest()[:8]}"
 
 
@@ -48,6 +52,12 @@ class Part:
     attributes: dict[str, str]
     counters: dict[str, int]
     taints: tuple[body.Taint, ...]
+    capacities: Mapping[str, body.Capacity] = field(default_factory=dict)
+    multiple: bool = False
+
+    def part(self, asked: Asked) -> dict[str, int] | None:
+        """Return what an allocation takes of its capacities; None: it has not enough."""
+        return part_of(self.capacities, self.driver, asked, self.multiple)
 
 
 @dataclass(slots=True)
@@ -95,6 +105,8 @@ class Slices:
             return f"a selector of {where} {error}"
         for part in self.parts:
             if not all(_bears(selection.tolerations, t) for t in part.taints):
+                continue
+            if part.part(selection.capacity) is None:
                 continue
             for where, e in whose:
                 try:
@@ -198,8 +210,14 @@ def _read(out: Slices, thing: Thing, ledger: Ledger) -> None:
         part = Part(
             f"{at}/{device.name}", spec.driver, node or None, _data(spec.driver, device),
             {k: _told(v) for k, v in attributes.items()}, counters, tuple(device.taints or ()),
+            device.capacity or {}, bool(device.allow_multiple_allocations),
         )  # fmt: skip
         out.parts.append(part)
+        if part.multiple and node:
+            where = out.counters.setdefault(node, {})
+            for name, capacity in part.capacities.items():
+                key = f"{part.id}/{named(name, part.driver)}"
+                where[key] = thousandths(capacity.value)
     ledger.reject(thing.title, faults)
 
 
@@ -247,12 +265,12 @@ def _data(driver: str, device: body.DeviceBody) -> dict[str, Any]:
         capacity.setdefault(domain, {})[name] = quantity(amount.value)
     return {
         "driver": driver, "attributes": attributes, "capacity": capacity,
-        "allowMultipleAllocations": False,
+        "allowMultipleAllocations": bool(device.allow_multiple_allocations),
     }  # fmt: skip
 
 
 def device_of(
-    part: Part, selections: Iterable[str], asked: Iterable[str], taken: bool
+    part: Part, selections: Mapping[str, Asked], asked: Iterable[str], taken: bool
 ) -> PoolDevice:
     """Return the device of the snapshot, with the attributes that some claim compares."""
     return PoolDevice(
@@ -261,4 +279,10 @@ def device_of(
         {k: part.attributes[k] for k in sorted(asked) if k in part.attributes},
         dict(sorted(part.counters.items())),
         taken,
+        part.multiple,
+        {name: _drawn(part, of) for name, of in sorted(selections.items()) if part.multiple},
     )
+
+
+def _drawn(part: Part, asked: Asked) -> dict[str, int]:
+    return {f"{part.id}/{name}": n for name, n in sorted((part.part(asked) or {}).items())}

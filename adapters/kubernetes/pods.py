@@ -270,6 +270,7 @@ def pod_of(
         devices=_held(candidate, world) if holds else (),
         cells=cells_of(thing, world) if holds else (),
         claimed=candidate.held.devices if holds else (),
+        draws=candidate.held.draws if holds else {},
         claim_names=candidate.held.names,
     )
 

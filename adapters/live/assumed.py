@@ -35,8 +35,10 @@ class Bound:
     devices: tuple[int, ...] = ()
     claimed: tuple[str, ...] = ()
     """Devices that its own claims get."""
-    shared: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Claims that it has with others and that get their devices with it, by key, with these."""
+    draws: Mapping[str, int] = field(default_factory=dict)
+    """What they take of the capacity of devices that may be allocated several times."""
+    shared: tuple[tuple[str, tuple[str, ...], Mapping[str, int]], ...] = ()
+    """Claims that it has with others and that get their devices with it, by key, with the same."""
 
 
 @dataclass
@@ -55,14 +57,16 @@ class Assumed:
             return snapshot
         seen = snapshot.pods_by_key
         changed: dict[PodKey, Pod] = {}
-        given: dict[str, tuple[NodeName, tuple[str, ...]]] = {}
+        given: dict[str, _Given] = {}
         for key, bound in list(self.bound.items()):
             pod = seen.get(key)
             if pod is None or pod.uid != bound.uid or pod.state is not PodState.PENDING:
                 del self.bound[key]
             else:
                 changed[key] = _running(pod, bound, snapshot.taken_at_s)
-                given.update((claim, (bound.node, ids)) for claim, ids in bound.shared)
+                given.update(
+                    (claim, (bound.node, ids, drawn)) for claim, ids, drawn in bound.shared
+                )
         for key, uid in list(self.leaving.items()):
             pod = seen.get(key)
             if pod is None or pod.uid != uid or pod.state is not PodState.RUNNING:
@@ -102,22 +106,25 @@ def _running(pod: Pod, bound: Bound, now_s: int) -> Pod:
         started_s=now_s,
         devices=bound.devices,
         claimed=bound.claimed,
+        draws=bound.draws,
         ready=False,
         protected_until_s=now_s + 1,  # evicting a pod before it is bound would delete it
     )
 
 
-def _with_claims(
-    snapshot: Snapshot, given: Mapping[str, tuple[NodeName, tuple[str, ...]]]
-) -> Snapshot:
+_Given = tuple[NodeName, tuple[str, ...], Mapping[str, int]]
+"""Where a claim has its devices, which, and what it takes of capacities."""
+
+
+def _with_claims(snapshot: Snapshot, given: Mapping[str, _Given]) -> Snapshot:
     """Return the snapshot with claims that have devices on a node, unless they are seen to have."""
 
     def with_devices(claim: Claim) -> Claim:
         if claim.allocated or claim.key not in given:
             return claim
-        node, ids = given[claim.key]
+        node, ids, draws = given[claim.key]
         here = NodeSelectorTerm(fields=(Requirement("metadata.name", "In", (node,)),))
-        return replace(claim, allocated=True, devices=ids, nodes=(here,))
+        return replace(claim, allocated=True, devices=ids, draws=draws, nodes=(here,))
 
     return replace(snapshot, claims=tuple(map(with_devices, snapshot.claims)))
 

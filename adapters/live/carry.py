@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...models import Eviction, GroupKey, NodeName, Plan, Pod, PodKey, Snapshot
+from ...models import Allocation, Eviction, GroupKey, NodeName, Plan, Pod, PodKey, Snapshot
+from ...models.advance import draws_of
 from .access import Api, LostError, RefusedError
 from .assumed import Assumed, Bound
 from .backoff import Backoff
@@ -167,8 +168,8 @@ class Carrier:
             host = seen.nodes_by_name.get(b.node)
             groups[b.group].append(ToBind(pod, b.node, self._version_of(b.pod), host))
             self._assumed.bound[b.pod] = Bound(
-                pod.uid, b.node, devices.get(b.pod, ()), claimed.get(b.pod, ()),
-                tuple((c.claim, shared[c.claim]) for c in pod.spec.claims if c.claim in shared),
+                pod.uid, b.node, devices.get(b.pod, ()), *claimed.get(b.pod, ((), {})),
+                tuple((c.claim, *shared[c.claim]) for c in pod.spec.claims if c.claim in shared),
             )  # fmt: skip
         now_at_once = []
         for group, pods in groups.items():
@@ -249,18 +250,24 @@ def _told(result: BoundGroup) -> str:
     return f"{result.why} ({counts} of {len(result.ends)} members)"
 
 
-def _claimed(
-    plan: Plan, seen: Snapshot
-) -> tuple[dict[PodKey, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-    """Return the devices that pods get by claims of their own, and those of shared claims."""
-    own: dict[PodKey, tuple[str, ...]] = {}
-    shared: dict[str, tuple[str, ...]] = {}
+_Given = tuple[tuple[str, ...], Mapping[str, int]]
+"""Devices, and what is taken of the capacity of those that may be allocated several times."""
+
+
+def _claimed(plan: Plan, seen: Snapshot) -> tuple[dict[PodKey, _Given], dict[str, _Given]]:
+    """Return what pods get by claims of their own, and what shared claims get."""
+    own: dict[PodKey, list[Allocation]] = defaultdict(list)
+    shared: dict[str, list[Allocation]] = defaultdict(list)
     for a in plan.allocations:
-        ids = tuple(sorted(d.id for d in a.devices if not d.admin_access))
         claims = seen.pods_by_key[a.pod].spec.claims
         named = next((c.claim for c in claims if c.name == a.claim and c.claim), "")
         if named:
-            shared[named] = ids
+            shared[named] = [a]
         else:
-            own[a.pod] = tuple(sorted((*own.get(a.pod, ()), *ids)))
-    return own, shared
+            own[a.pod].append(a)
+    return {k: _given(of) for k, of in own.items()}, {k: _given(of) for k, of in shared.items()}
+
+
+def _given(allocations: Sequence[Allocation]) -> _Given:
+    ids = {d.id for a in allocations for d in a.devices if not d.admin_access}
+    return tuple(sorted(ids)), draws_of(allocations)

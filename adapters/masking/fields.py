@@ -93,6 +93,14 @@ def _named(n: Namer, value: Mapping[str, Any]) -> dict[str, Any]:
     return {n.name(k): v for k, v in value.items()}
 
 
+def _parts(n: Namer, value: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    return {_selection(n, k): _named(n, v) for k, v in value.items()}
+
+
+def _consumed(n: Namer, value: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
+    return tuple((n.name(k), v) for k, v in value)
+
+
 def _name_of_name(n: Namer, value: Mapping[str, str]) -> dict[str, str]:
     return {n.name(k): n.name(v) for k, v in value.items()}
 
@@ -224,15 +232,17 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     Numa: {"policy": _kept, "scope": _kept},
     PoolDevice: {
         "id": _name, "selections": _selections, "attributes": _attributes, "counters": _named,
+        "parts": _parts,
     },
     DeviceRequest: {"name": _name, "selection": _selection, "resource": _kept},
     DeviceMatch: {"attribute": _key, "requests": _names},
     PodClaim: {"name": _name, "claim": _name, "problem": _said},
-    Claim: {"namespace": _name, "name": _name, "devices": _names},
+    Claim: {"namespace": _name, "name": _name, "devices": _names, "draws": _named},
     Pod: {
         "namespace": _name, "name": _name, "group": _name, "role": _name, "subgroups": _names,
         "node": _name, "nominated": _name, "labels": _labels, "gates": _keys, "uid": _name,
         "owner": _owner, "user": _name, "scheduler": _name, "claimed": _names,
+        "draws": _named,
         "claim_names": _name_of_name,
     },
     PodSpec: {
@@ -275,7 +285,9 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     Admission: {"group": _name},
     NewGeometry: {"node": _name, "slices": _kept, "groups": _names},
     Allocation: {"pod": _name, "claim": _name, "resource_claim": _name, "node": _name},
-    AllocatedDevice: {"request": _name, "driver": _name, "pool": _name, "device": _name},
+    AllocatedDevice: {
+        "request": _name, "driver": _name, "pool": _name, "device": _name, "consumed": _consumed,
+    },
     Held: {"group": _name, "pods": _names},
     QueueRow: {"name": _name, "parent": _name, "deserved": _kept},
     TierRow: {"name": _kept, "unit": _kept, "sense": _kept},

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from itertools import combinations
+from itertools import combinations_with_replacement
 
 from apportion.models import ClaimSpec, DeviceRequest, Node, PodState, PoolDevice
 from oracle.cluster import Cluster
@@ -42,19 +42,21 @@ def allocation_problems(
             if not claims[key].allocated:
                 wants.append(([i for i in mine if key in _named(c, i)], claims[key].spec))
         free = []
-        used: dict[str, int] = {}
+        used: dict[str, int] = dict(leavers.drawn)
+        begun = set()
         for d in c.nodes[n].pool_devices:
             if d.taken or d.id in leavers.held:
+                begun.add(d.id)
                 for name, amount in d.counters.items():
                     used[name] = used.get(name, 0) + amount
-            else:
+            if d.multiple or d.id not in begun:
                 free.append(d)
         left = {k: v - used.get(k, 0) for k, v in c.nodes[n].counters.items()}
 
         def allowed(i: int, d: PoolDevice) -> bool:
-            return all(may(i, j) for j in leavers.of.get(d.id, ()))
+            return d.multiple or all(may(i, j) for j in leavers.of.get(d.id, ()))
 
-        if not _serve(c.nodes[n].pool_devices, free, left, wants, allowed):
+        if not _serve(c.nodes[n].pool_devices, free, left, wants, allowed, begun):
             yield f"devices of {c.nodes[n].name}"
 
 
@@ -72,6 +74,8 @@ def _named(c: Cluster, i: int) -> list[str]:
 class _Leavers:
     def __init__(self) -> None:
         self.held: set[str] = set()
+        self.drawn: dict[str, int] = {}
+        """What those who stay have of capacities."""
         self.of: dict[str, list[int]] = {}
         """Device to the pods that have to leave it."""
 
@@ -81,6 +85,8 @@ def _leavers(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> _
     sitting = set(c.sitting)
     terminating = {i for i, p in enumerate(c.pods) if p.state is PodState.TERMINATING}
     for i in sorted(sitting | terminating):
+        if i in sitting and i not in gone:
+            _add(out.drawn, c.pods[i].draws)
         for d in c.pods[i].claimed:
             if i in sitting and i not in gone:
                 out.held.add(d)
@@ -92,6 +98,8 @@ def _leavers(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> _
         had = [i for i in sorted(sitting | terminating) if claim.key in _named(c, i)]
         stay = [i for i in had if i in sitting and i not in gone]
         starts = [i for i in places if claim.key in _named(c, i)]
+        if stay or starts or not had:
+            _add(out.drawn, claim.draws)
         for d in claim.devices:
             if stay or starts or not had:
                 out.held.add(d)
@@ -100,12 +108,18 @@ def _leavers(c: Cluster, places: Mapping[int, int], gone: AbstractSet[int]) -> _
     return out
 
 
+def _add(into: dict[str, int], more: Mapping[str, int]) -> None:
+    for name, n in more.items():
+        into[name] = into.get(name, 0) + n
+
+
 def _serve(
     every: tuple[PoolDevice, ...],
     free: list[PoolDevice],
     left: Mapping[str, int],
     wants: list[tuple[list[int], ClaimSpec]],
     allowed: Callable[[int, PoolDevice], bool],
+    begun: AbstractSet[str],
 ) -> bool:
     if not wants:
         return True
@@ -114,17 +128,22 @@ def _serve(
     for chosen in _ways(every, mine, spec.requests):
         if not _agree(spec, chosen):
             continue
-        taken = [d for r, d in chosen if not r.admin]
-        if len({d.id for d in taken}) < len(taken):
+        taken = [(r, d) for r, d in chosen if not r.admin]
+        whole = [d for _, d in taken if not d.multiple]
+        if len({d.id for d in whole}) < len(whole):
             continue
-        after = dict(left)
-        for d in taken:
-            for name, amount in d.counters.items():
-                after[name] = after.get(name, 0) - amount
-        if any(v < 0 for name, v in after.items() if any(name in d.counters for d in taken)):
+        after, now, drawn = dict(left), set(begun), set[str]()
+        for r, d in taken:
+            amounts = dict(d.parts.get(r.selection, {})) if d.multiple else {}
+            if not d.multiple or d.id not in now:
+                _add(amounts, d.counters)
+            now.add(d.id)
+            drawn |= set(amounts)
+            _add(after, {name: -n for name, n in amounts.items()})
+        if any(after[name] < 0 for name in drawn):
             continue
-        ids = {d.id for d in taken}
-        if _serve(every, [d for d in free if d.id not in ids], after, rest, allowed):
+        ids = {d.id for d in whole}
+        if _serve(every, [d for d in free if d.id not in ids], after, rest, allowed, now):
             return True
     return False
 
@@ -144,7 +163,11 @@ def _ways(
         if r.all:
             sets = [tuple(suits)] if suits and len(able) == len(suits) else []
         else:
-            sets = list(combinations(able, r.count))
+            sets = [
+                some
+                for some in combinations_with_replacement(able, r.count)
+                if all((d.multiple and not r.admin) or some.count(d) == 1 for d in some)
+            ]
         for some in sets:
             for more in _ways(every, free, tuple(others)):
                 yield [*((r, d) for d in some), *more]

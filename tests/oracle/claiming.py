@@ -68,8 +68,18 @@ def _with_devices(rng: Random, node: Node) -> Node:
         for n in range(rng.choice((0, 1, 2, 2, 3, 3)))
     ]
     counters = {memory: rng.choice((2, 3))} if parted else {}
+    if rng.random() < 0.4:
+        devices = [_in_parts(rng, d, counters) if rng.random() < 0.5 else d for d in devices]
     plugged = {CARDS: 1000} if rng.random() < 0.2 else {}
     return replace(node, pool_devices=tuple(devices), counters=counters, plugged=plugged)
+
+
+def _in_parts(rng: Random, device: PoolDevice, counters: dict[str, int]) -> PoolDevice:
+    """Return the device as one that may be allocated several times; its capacity is noted."""
+    room = f"{device.id}/room"
+    counters[room] = rng.choice((1, 2, 3))
+    parts = {s: {room: rng.choice((1, 1, 2))} for s in device.selections}
+    return replace(device, multiple=True, parts=parts)
 
 
 def _request(rng: Random, name: str) -> tuple[DeviceRequest, ...]:
@@ -112,12 +122,14 @@ def _holding(
     assert pod.node is not None
     kept: list[PodClaim] = []
     devices: list[str] = []
+    draws: dict[str, int] = {}
     for c in pod.spec.claims:
         if not c.claim:
             taken = _some(nodes[pod.node], free[pod.node], c.spec)
             if taken is not None:
                 kept.append(c)
-                devices += taken
+                devices += taken[0]
+                draws |= {k: draws.get(k, 0) + n for k, n in taken[1].items()}
             continue
         claim = claims[c.claim]
         if not claim.allocated:
@@ -126,19 +138,30 @@ def _holding(
                 continue
             term = NodeSelectorTerm(fields=(Requirement("metadata.name", "In", (pod.node,)),))
             claims[c.claim] = replace(
-                claim, allocated=True, devices=tuple(sorted(taken)), nodes=(term,)
+                claim,
+                allocated=True,
+                devices=tuple(sorted(taken[0])),
+                draws=taken[1],
+                nodes=(term,),
             )
             kept.append(c)
         elif claim.nodes is not None and claim.nodes[0].matches({}, pod.node):
             kept.append(c)
     on = pod.state in (PodState.RUNNING, PodState.TERMINATING)
     spec = replace(pod.spec, claims=tuple(kept))
-    return replace(pod, spec=spec, claimed=tuple(sorted(devices)) if on else ())
+    ids = tuple(sorted(set(devices))) if on else ()
+    return replace(pod, spec=spec, claimed=ids, draws=draws if on else {})
 
 
-def _some(node: Node, free: list[PoolDevice], spec: ClaimSpec) -> list[str] | None:
-    """Take devices for the first alternative of each request, without a look at what they share."""
+def _some(
+    node: Node, free: list[PoolDevice], spec: ClaimSpec
+) -> tuple[list[str], dict[str, int]] | None:
+    """Take devices for the first alternative of each request, without a look at what they share.
+
+    Of one that may be allocated several times: a part, and it stays as free as it was.
+    """
     taken: list[PoolDevice] = []
+    draws: dict[str, int] = {}
     for of in spec.requests:
         r = of[0]
         if r.admin:
@@ -147,7 +170,11 @@ def _some(node: Node, free: list[PoolDevice], spec: ClaimSpec) -> list[str] | No
         need = sum(r.selection in d.selections for d in node.pool_devices) if r.all else r.count
         if len(able) < max(1, need):
             return None
-        taken += next(iter(combinations(able, max(1, need))))
+        chosen = next(iter(combinations(able, max(1, need))))
+        taken += chosen
+        for d in chosen:
+            draws |= {k: draws.get(k, 0) + n for k, n in d.parts.get(r.selection, {}).items()}
     for d in taken:
-        free.remove(d)
-    return [d.id for d in taken]
+        if not d.multiple:
+            free.remove(d)
+    return [d.id for d in taken], draws

@@ -282,6 +282,53 @@ def test_a_shared_claim_is_free_when_its_last_pod_is_gone(solve: Solve) -> None:
     assert evicted(solve(world)) == {"low0", "low1"}
 
 
+# Devices in parts
+
+
+def in_parts(name: str, room: int, part: int, **more: Any) -> Node:
+    """Return a node with a device of so much room, of which each allocation takes a part."""
+    key = f"d.example.com/n1/{name}/room"
+    one = device(name, multiple=True, parts={"gpu": {key: part}}, **more)
+    return of(one, counters={key: room})
+
+
+@pytest.mark.parametrize(("n", "judge"), [(2, accepts), (3, accepts), (4, refuses)])
+def test_a_device_serves_as_many_as_its_capacity_bears(n: int, judge: Any) -> None:
+    some = Members("g", "q", waiting=4, spec=own(ask()))
+
+    assert judge(RULE, pods(snapshot(in_parts("a", 7, 2), queue("q"), some), n))
+
+
+def test_the_plan_fills_a_device_in_parts(solve: Solve) -> None:
+    some = Members("g", "q", waiting=4, spec=own(ask()))
+
+    made = solve(snapshot(in_parts("a", 7, 2), queue("q"), some))
+
+    assert len(placed(made)) == 3
+    assert {d.consumed for a in made.allocations for d in a.devices} == {(("room", 2),)}
+
+
+def test_a_request_may_have_several_parts_of_one_device_unless_they_must_differ() -> None:
+    host = in_parts("a", 4, 2, attributes={ROOT: "x"})
+    twice = Members("g", "q", waiting=1, spec=own(ask(2)))
+    differ = own(ask(2), matches=(DeviceMatch(ROOT, distinct=True),))
+    apart = Members("g", "q", waiting=1, spec=differ)
+
+    assert accepts(RULE, pods(snapshot(host, queue("q"), twice), 1))
+    assert refuses(RULE, pods(snapshot(host, queue("q"), apart), 1))
+
+
+def test_what_runs_keeps_its_part_and_a_victim_gives_its_own_back(solve: Solve) -> None:
+    has = {"claimed": ("d.example.com/n1/a",), "draws": {"d.example.com/n1/a/room": 2}}
+    low = Members("low", "q", on=["n1", "n1"], spec=own(ask()), pod=has)
+    high = Members("g", "q", waiting=1, priority=9, spec=own(ask()))
+    world = snapshot(in_parts("a", 5, 2), queue("q"), low, high)
+
+    assert refuses(RULE, after(world, "g0@n1"))
+    assert accepts(RULE, after(world, "g0@n1", "low0"))
+    assert len(evicted(solve(world))) == 1
+
+
 # What cannot be
 
 

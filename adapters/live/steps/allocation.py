@@ -5,6 +5,7 @@ claim. All devices are those of one node, since only such are planned.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from uuid import NAMESPACE_OID, uuid5
 
 from ....models import AllocatedDevice
 from .writing import Data
@@ -23,7 +24,8 @@ def allocation_of(
         By DeviceClass, its ``spec.config``.
     """
     asked = asked_for(claim)
-    results = [_result(d, asked.get(d.request, {})) for d in devices]
+    uid = str(claim["metadata"].get("uid"))
+    results = [_result(d, asked.get(d.request, {}), f"{uid} {n}") for n, d in enumerate(devices)]
     named = list(dict.fromkeys(d.request for d in devices))
     config = [
         *_of_classes(named, asked, configs),
@@ -45,13 +47,23 @@ def asked_for(claim: Data) -> dict[str, Data]:
     return out
 
 
-def _result(d: AllocatedDevice, asked: Data) -> Data:
+def _result(d: AllocatedDevice, asked: Data, share: str) -> Data:
     out: Data = {"request": d.request, "driver": d.driver, "pool": d.pool, "device": d.device}
     if d.admin_access:
         out["adminAccess"] = True
+    if d.multiple and not d.admin_access:
+        # Which of several shares of the device it is: drivers keep their state by it (KEP-5075).
+        out["shareID"] = str(uuid5(NAMESPACE_OID, share))
+        if d.consumed:
+            out["consumedCapacity"] = {name: _quantity(n) for name, n in d.consumed}
     if asked.get("tolerations"):
         out["tolerations"] = asked["tolerations"]
     return out
+
+
+def _quantity(thousandths: int) -> str:
+    whole, rest = divmod(thousandths, 1000)
+    return f"{thousandths}m" if rest else str(whole)
 
 
 def _of_classes(

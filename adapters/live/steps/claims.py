@@ -4,12 +4,14 @@ The kubelet starts a pod only once each of its claims is allocated and reserved 
 written as one change of the claim's status, for the version that was read.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ....models import AllocatedDevice, Allocation, GroupKey, Plan, Pod
 from ...kubernetes import body_devices as body
@@ -131,7 +133,11 @@ class Claims:
                 has |= dict.fromkeys(devices_of(status.allocation), entry.thing.key)
         has |= {d: g.key for d, g in self._giving.items()}
         given = [
-            (w, d.id) for w in wanted if w.given for d in w.given.devices if not d.admin_access
+            (w, d.id)
+            for w in wanted
+            if w.given
+            for d in w.given.devices
+            if not d.admin_access and not d.multiple
         ]
         for w, device in given:
             if has.get(device, w.key) != w.key:
@@ -317,12 +323,13 @@ def _check_same(w: _Wanted, has: Data) -> None:
     if w.given is None:
         return
     results: Iterable[Data] = has.get("devices", {}).get("results") or ()
-    there = {
+    there = Counter(
         AllocatedDevice(
             r.get("request", ""), r["driver"], r["pool"], r["device"], bool(r.get("adminAccess"))
         )
         for r in results
-    }
-    if there != set(w.given.devices):
+    )
+    given = Counter(replace(d, multiple=False, consumed=()) for d in w.given.devices)
+    if there != given:
         said = ", ".join(sorted(d.id for d in there)) or "none"
         raise NotReadyError(f"{w.title} was allocated by somebody else: it has {said}", RETRY_S)

@@ -151,6 +151,23 @@ def test_admin_access_and_tolerations_are_told() -> None:
     assert (result["adminAccess"], result["tolerations"]) == (True, bears)
 
 
+def test_parts_of_a_device_are_told_with_an_id_each() -> None:
+    part = {"name": "a", "allowMultipleAllocations": True, "capacity": {"room": {"value": "5"}}}
+    slices = pool("n")
+    slices["spec"]["devices"] = [part]
+    asked = request(capacity={"requests": {"room": "2500m"}})
+    bench = Bench.of(node(), kind(), slices, claim("c", asked), claim("d", asked),
+                     uses("p", "c"), uses("q", "d"))  # fmt: skip
+
+    prepared(step(bench), bench)
+
+    told = [status(bench, c)["allocation"]["devices"]["results"] for c in "cd"]
+    assert [r["consumedCapacity"] for [r] in told] == [{"room": "2500m"}] * 2
+    assert len({r["shareID"] for [r] in told}) == 2
+    bench.bind()
+    assert bench.pod("p").draws == {f"{DRIVER}/n/a/room": 2500}
+
+
 def test_a_shared_claim_is_allocated_once_and_reserved_for_all() -> None:
     bench = Bench.of(node(), kind(), pool("n", "a"), claim(), uses("p", "c"), uses("q", "c"))
 
