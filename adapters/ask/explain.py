@@ -46,7 +46,7 @@ class Explanation(Value, frozen=True, omit_defaults=False):
     order: Order | None = None
     changes: tuple[Change, ...] = ()
     left_out: tuple[str, ...] = ()
-    """Kinds of changes that were not looked for, or not to the end: out of time."""
+    """Kinds of changes that were not tried, or not to the end, as time or trials were over."""
 
 
 def explain(

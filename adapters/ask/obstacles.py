@@ -14,9 +14,9 @@ from ...policies.limits import limits_of
 from ...policies.members import Members, Standing
 from ...policies.outcome import Outcome
 from ...policies.quota import non_preemptible_use
-from ...policies.rights import cross_branches, rights_of
+from ...policies.rights import asks_of, cross_branches, limit_of, rights_of
 from ...policies.scene import Scene
-from ...policies.standing import MEASURES
+from ...policies.standing import MEASURES, standing_of
 from .fewest import fewest
 
 Story = tuple[str, str]
@@ -125,7 +125,8 @@ def why_it_runs_on(outcome: Outcome, g: Members, m: Members) -> Story:
         return "settings", "runs, and the settings let nobody evict across queues"
     if mine is not None and mine.reclaims is Reclaims.NEVER:
         return "settings", f"runs, and queue {mine.name} lets nobody evict across queues"
-    if mine is not None and mine.reclaims is Reclaims.LOWER and theirs >= ours:
+    limit = limit_of(scene, g.group.queue, m.group.queue, ours)
+    if limit is not None and theirs >= limit:
         return "priority", f"runs with priority {theirs} in another queue, against {ours}"
     _, other = scene.tree.apart(g.group.queue, m.group.queue)
     closed = [q for q in other if not queues[q].reclaimable]
@@ -135,12 +136,28 @@ def why_it_runs_on(outcome: Outcome, g: Members, m: Members) -> Story:
     best = Outcome(scene, {**outcome.places, **start}, outcome.evicted, bound=())
     if rights_of(best).may(g.key, m.key, outcome.kept(m.key)):
         return "budget", "may be evicted, but the rules bear no eviction that would suffice"
-    asks = [r for r, v in enumerate(scene.rows(g.pending)) if v]
-    measures = [x for x in MEASURES if cross_branches(scene, g.group.queue, m.group.queue, asks, x)]
-    branch = other[-1] if other else m.group.queue
-    if not measures:
+    return _within(best, g, m, other[-1] if other else m.group.queue)
+
+
+def _within(best: Outcome, g: Members, m: Members, branch: QueueName) -> Story:
+    """Say which of the two queues is within what it may claim, and which is not."""
+    scene, asks = best.scene, asks_of(best.scene, g)
+    beyond: list[QueueName] = []
+    ways = 0
+    for measure in MEASURES:
+        parted = cross_branches(scene, g.group.queue, m.group.queue, asks, measure)
+        if parted is None:
+            continue
+        ways += 1
+        use, holds = best.use_after, standing_of(scene).holds_within
+        over = [q for q in parted.claimant if not holds(measure, use, [q], asks)]
+        if not over:
+            what = "is due" if measure == "due" else "is entitled to"
+            return "within", f"runs in queue {branch}, within what that queue {what}"
+        beyond += over
+    if not ways:
         return "own", f"runs in queue {branch}, and queue {g.group.queue} is due nothing of it"
-    return "within", (
-        f"runs in queue {branch}: either it is within what that queue is due, or queue "
-        f"{g.group.queue} would be beyond its own with this group"
+    return "due", (
+        f"runs in queue {branch}; queue {beyond[-1]} would be beyond its own entitlement with this "
+        "group, so it may take nothing of others by it"
     )

@@ -44,7 +44,9 @@ def _parts(found: Explanation, tried: bool) -> Iterable[Table | Text]:
         yield Text(f"  {said}")
     if found.left_out:
         kinds = ", ".join(_KINDS[k] for k in found.left_out)
-        yield Text(f"Not looked for, or not to the end: {kinds}; out of time.", style="dim")
+        yield Text(
+            f"Not tried, or not to the end, as time or trials were over: {kinds}.", style="dim"
+        )
 
 
 def _conflict(found: Explanation) -> Iterable[Table | Text]:
@@ -113,7 +115,7 @@ def _reasons(found: Explanation) -> Iterable[Table | Text]:
     told = [r for r in found.reasons if not ((rivals or has_room(found)) and r.rule == "order")]
     if not told:
         return
-    yield title("With them there" if rivals else "Why")
+    yield title("Missing while they are there" if rivals else "Why")
     table = grid(18, None)
     for r in told:
         table.add_row("", Text(plain(r.rule), style="yellow"), Text(plain(r.message)))

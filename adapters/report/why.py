@@ -24,7 +24,9 @@ def why_section(found: Explanation, *, tried: bool = True) -> Html:
     told = [r for r in found.reasons if not (parts and r.rule == "order")]
     if not found.conflict and told:
         rivals = found.order is not None and found.order.rivals
-        parts.append(tag("p", "With them there:" if rivals else "The plan says:", class_="dim"))
+        parts.append(
+            tag("p", "Missing while they are there:" if rivals else "The plan says:", class_="dim")
+        )
         parts.append(
             tag("ul", *(tag("li", tag("b", f"{r.rule}: "), name(r.message)) for r in told))
         )

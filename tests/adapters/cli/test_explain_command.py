@@ -12,9 +12,9 @@ def test_a_conflict_is_told_with_what_would_start_the_group(cli: Any) -> None:
     assert result.code == 0, result.err
     assert result.out.startswith("research/huge  queue research\nwaits: it could not start if")
     for said in (
-        "gang      group research/huge  starts with 3 members or not at all; at most 2 fit",
-        "capacity  2 nodes like cpu-a   0 of 0 nvidia.com/gpu free each; a pod asks for 8: none fits",
-        "capacity  2 nodes like gpu-a   8 of 8 nvidia.com/gpu free each; a pod asks for 8: 2 fit in all",
+        "gang      group research/huge  starts with 3 members or not at all; at most 2 fit\n",
+        "2 nodes like cpu-a   0 of 0 nvidia.com/gpu free each; a pod asks for 8: none fits\n",
+        "2 nodes like gpu-a   8 of 8 nvidia.com/gpu free each; a pod asks for 8: 2 fit in all\n",
         "more nodes",
     ):
         assert said in result.out
@@ -34,7 +34,7 @@ def test_what_is_lacking_is_told_beside_the_rivals(cli: Any) -> None:
     result = cli("explain", "notes", "-f", "examples/small", "--no-changes")
 
     assert "Stands before it" in result.out
-    assert "With them there\n  quota" in result.out
+    assert "Missing while they are there\n  quota" in result.out
     assert "queue lab is at " in result.out
 
 

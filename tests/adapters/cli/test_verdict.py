@@ -98,8 +98,8 @@ def test_a_page_says_what_holds_the_group_before_what_would_start_it(
 
     show(replace(held, reasons=(short,), changes=(NODES,)))
 
-    told = ("better claim", "Stands before it", "priority 9", "With them there", "0 of 2 members",
-            "Would start it", "add 2 nodes")  # fmt: skip
+    told = ("better claim", "Stands before it", "priority 9", "Missing while they are there",
+            "0 of 2 members", "Would start it", "add 2 nodes")  # fmt: skip
     section = why_section(replace(held, reasons=(short,), changes=(NODES,))).markup
     assert section.count("waits") == 1
     for page in (capsys.readouterr().out, section):
