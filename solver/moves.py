@@ -33,6 +33,8 @@ from .search import Clock
 
 SETS, STEPS = 400, 2000
 """So many sets are tried for one group, with so many steps of the search for their places."""
+OF_REST = 0.5
+"""They take this part of the time that is left; the rest is for the order list and the plan."""
 GROUPS = 200
 """So many held groups are looked at."""
 
@@ -48,7 +50,9 @@ class Moved:
 
 def make_room(outcome: Outcome, clock: Clock) -> Moved | None:
     """Start held groups by moving running pods, as many as the settings allow; None: nobody."""
-    search = _Moving(outcome, clock)
+    left = clock.left()
+    own = clock if left is None else clock.no_longer_than(max(0.0, OF_REST * left))
+    search = _Moving(outcome, own)
     for key in _held(outcome):
         while search.starts(key):
             pass
@@ -96,7 +100,7 @@ class _Moving:
     @property
     def is_over(self) -> bool:
         most = self._first.scene.config.moves
-        return len(self.for_whom) >= most or self._clock.is_nearly_out()
+        return len(self.for_whom) >= most or self._clock.is_out()
 
     def starts(self, group: GroupKey) -> bool:
         """Start the group, or one more of its pods, if moves allow it; say whether."""
@@ -141,7 +145,7 @@ class _Moving:
         domains = [mask for c in choices if c.hard for mask in c.domains]
         tries = SETS
         for some in MoveSets(outcome, movable, pods).of(left, domains):
-            if tries <= 0 or self._clock.is_nearly_out():
+            if tries <= 0 or self._clock.is_out():
                 return False
             leaving = (*outcome.evicted, *self.for_whom, *(p.key for p in some))
             if not budgets_bear(self._first.scene, leaving):

@@ -1,12 +1,16 @@
 """Moves: found wherever the brute force finds them, as few as it needs, and none without need."""
 
+import time
 from random import Random
 
 import pytest
 
 from apportion.adapters.plan_check import scene_of, violations_of
 from apportion.models import Config, PodKey, Snapshot
+from apportion.solver.again import drafted
 from apportion.solver.entry import plan
+from apportion.solver.moves import make_room
+from apportion.solver.search import Clock
 from oracle.build import Members, node, queue, snapshot
 from oracle.moving import fewest_moves
 
@@ -46,6 +50,22 @@ def test_moves_are_found_where_there_are_some_and_no_more_than_it_takes(first: i
         found[want] = found.get(want, 0) + 1
 
     assert {None, 0, 1} <= found.keys()
+
+
+def test_moves_have_time_after_a_search_that_took_all_of_its_own() -> None:
+    world = snapshot(
+        node("a", 2), node("b", 2), queue("q"), *(Members(f"r{n}", "q", on=[n]) for n in "ab"),
+        Members("new", "q", cpu=2, waiting=1),
+    )  # fmt: skip
+    scene = scene_of(world, MOVING)
+    before = drafted(scene)
+
+    late = make_room(before, Clock(100.0, time.monotonic() - 80.0))
+    over = make_room(before, Clock(100.0, time.monotonic() - 100.0))
+
+    assert late is not None
+    assert list(late.for_whom.values()) == ["x/new"]
+    assert over is None
 
 
 def test_two_pods_change_places_on_the_way_to_room_for_a_third() -> None:
