@@ -3,7 +3,8 @@
 Where the model of the whole cluster is too large to be built in the time left, parts of it are
 not. Each answer counts only where it is better by the vector of the contract and the checker bears
 it. Which kind of neighbourhood is next follows what each has gained; sizes follow success: one in
-which there surely is nothing better grows, one that takes too long shrinks.
+which there surely is nothing better grows, one that takes too long shrinks. It ends with the time,
+or where the certificate says that no plan is better.
 """
 
 import time
@@ -14,13 +15,14 @@ from ..policies.legality import verify
 from ..policies.levels import Levels
 from ..policies.outcome import Outcome
 from ..policies.scene import Scene
+from .certificate import certified
 from .contended import Contended
 from .decode import Decision, outcome_of
 from .held import Held
 from .neighbourhood import Neighbourhood, Part
 from .one_domain import OneDomain
 from .process import SolverProcess
-from .rows import vector_of
+from .rows import TierResult, vector_of
 from .search import Clock
 from .shared_devices import SharedDevices
 from .turns import Try, Turns
@@ -35,8 +37,14 @@ a guess, until a first neighbourhood has been built. On a busy machine it takes 
 judging the first plan does."""
 SHARE, FIRST_SHARE = 0.5, 0.2
 """Part of the time left that building one may take, as far as is known; and the first one."""
+SOLVE = 0.4
+"""Part of what is then left that solving one may take: what it gives up of later levels, the next
+ones have to win back."""
 SHORTEST_S = 1e-6
 """Less time than that is not told from none."""
+CERTIFIED, CERTIFICATE_S = 20, 0.2
+"""The certificate is asked where so many times as much time is left as judging a plan takes; and
+how much processor time it may take to tighten its bounds."""
 ROUNDS, EFFORT = 12, 2000
 """Without a clock: so many neighbourhoods, each with so much of the solver's time, in ms."""
 KINDS = (Contended, VictimsNodes, OneDomain, TwoQueues, SharedDevices)
@@ -72,6 +80,9 @@ class _Improvement:
         began_s, used_s = clock.spent(), time.process_time()
         self._value = vector_of(self._outcome, goals)
         used_s = max(SHORTEST_S, time.process_time() - used_s)
+        self._judged_s = used_s
+        self._asked = False
+        """Whether the certificate has been asked about the plan at hand."""
         self._rate_s = S_PER_VARIABLE * max(1.0, (clock.spent() - began_s) / used_s)
         """What a variable took in the last neighbourhood, besides solving it."""
         self._share = FIRST_SHARE
@@ -85,7 +96,7 @@ class _Improvement:
 
     def _look(self) -> None:
         """Look around the plan at hand."""
-        self._held = Held(self._outcome)
+        self._held, self._asked = Held(self._outcome), False
         self._turns.around([make(self._held) for make in KINDS])
 
     def run(self) -> Decision:
@@ -119,7 +130,7 @@ class _Improvement:
         built_s = clock.spent() - began_s
         left = clock.left()
         # What comes out is decoded and judged, which takes about as long as half of building.
-        limit = None if left is None else left - built_s / 2
+        limit = None if left is None else SOLVE * (left - built_s / 2)
         if limit is not None and limit <= 0:
             return False
         answer = part.more_work(self._goals, self._process, limit, EFFORT)
@@ -134,7 +145,19 @@ class _Improvement:
         self._turns.note(tried.kind.name, gain, cost, answer.is_closed, self._least)
         if is_better:
             self._look()
-        return True
+            return True
+        return not self._is_certified()
+
+    def _is_certified(self) -> bool:
+        """Say whether no plan has more work or pays less; asked once, where there is time."""
+        left = self._clock.left()
+        if self._asked or (left is not None and left < CERTIFIED * self._judged_s):
+            return False
+        self._asked = True
+        outcome = self._outcome
+        measured = [TierResult(g, g.measure(outcome), None) for g in self._goals]
+        known = certified(outcome, measured, CERTIFICATE_S)
+        return all(t.bound in (None, t.value) for t in known)
 
     def _accept(self, decision: Decision) -> bool:
         after = outcome_of(self._scene, decision, self._levels)

@@ -105,6 +105,24 @@ def test_nothing_is_begun_where_all_starts_or_no_time_is_left() -> None:
         assert tried.process.asked == []
 
 
+def test_it_ends_where_the_certificate_leaves_nothing_to_gain() -> None:
+    of = snapshot(
+        node("n", 4), *map(queue, "qrs"),
+        *(Members(f"in-{q}", q, 3, waiting=1) for q in "qrs"),
+    )  # fmt: skip
+    stops = Tried(of)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(improve, "certified", lambda outcome, tiers, limit_s: [_open(tiers[0])])
+        goes_on = Tried(of)
+
+    assert stops.after.places == goes_on.after.places
+    assert 0 < len(stops.process.asked) < len(goes_on.process.asked)
+
+
+def _open(of: TierResult) -> TierResult:
+    return TierResult(of.goal, of.value, of.value + 1)
+
+
 class Ticking(Clock):
     """A clock on which every look takes a millisecond."""
 
