@@ -6,15 +6,19 @@ import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from apportion.adapters.cli import app, check, plan, world
+from apportion.adapters.cli.options import Chosen, chosen
 from apportion.solver.process import SolverProcess
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BUDGET = "60s"
+"""What is shown is found in a moment; on a machine that is busy with other things, by then."""
 TIME = re.compile(r"\b\d+\.\d\d s\b")
 
 
@@ -35,6 +39,11 @@ def plain(text: str) -> str:
     return TIME.sub("0.00 s", text).rstrip("\n")
 
 
+def patient(config: str | None, budget: str | None, *more: Any) -> Chosen:
+    """Choose the settings of a command, with a budget that no busy machine uses up."""
+    return chosen(config, budget or BUDGET, *more)
+
+
 @pytest.fixture(scope="module")
 def solver() -> Iterator[SolverProcess]:
     with SolverProcess() as process:
@@ -53,6 +62,8 @@ def test_commands_print_what_is_shown(
     monkeypatch.chdir(ROOT)
     for module in (plan, check, world):
         monkeypatch.setattr(module, "solver_for", lambda config, stack: solver)
+    for module in (check, world):
+        monkeypatch.setattr(module, "chosen", patient)
     for command, shown in commands(block):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
         line, _, file = command.replace("/tmp/", f"{tmp_path}/").partition(" > ")
