@@ -6,14 +6,20 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from apportion.adapters.cli import app, check, plan, solving, world
+from apportion.adapters.cli.options import Chosen, chosen
 from apportion.models import Config
 from apportion.solver.process import SolverProcess
 
 ROOT = Path(__file__).resolve().parents[3]
+
+
+BUDGET = "60s"
+"""What is asked here is found in a moment; on a machine that is busy with other things, by then."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,11 @@ class Result:
 
 
 Cli = Callable[..., Result]
+
+
+def patient(config: str | None, budget: str | None, *more: Any) -> Chosen:
+    """Choose the settings of a command; where no budget is named, one that lasts."""
+    return chosen(config, budget or BUDGET, *more)
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +57,8 @@ def cli(
 
     for module in (solving, plan, check, world):
         monkeypatch.setattr(module, "solver_for", shared)
+    for module in (check, world):
+        monkeypatch.setattr(module, "chosen", patient)
     monkeypatch.chdir(ROOT)
 
     def run(*args: str | Path, stdin: str | bytes = "") -> Result:
