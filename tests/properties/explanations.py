@@ -11,7 +11,7 @@ from ortools.sat.python import cp_model
 from apportion.adapters.ask.change import Change
 from apportion.adapters.ask.explain import Explanation, explain
 from apportion.adapters.ask.rivals import Order
-from apportion.models import Config, GroupKey, Plan, Snapshot, snapshot_of
+from apportion.models import Config, GroupKey, Plan, Reclaims, Snapshot, snapshot_of
 from apportion.models.advance import advance
 from apportion.models.amounts import ZERO
 from apportion.models.edit import edited
@@ -242,8 +242,10 @@ def claim_faults(outcome: Outcome, key: GroupKey, order: Order) -> Iterator[str]
         h = scene.snapshot.group(r.group)
         m, own = scene.roster[r.group], h.queue == g.queue
         runs = r.way.startswith("running")
+        queue = scene.tree.queues.get(g.queue)
+        lower = queue is not None and queue.reclaims is Reclaims.LOWER
         facts = {
-            "priority": own
+            "priority": (own or lower or scene.config.priority_everywhere)
             and (top(scene, r.group) >= g.priority if runs else h.priority > g.priority),
             "age": own and h.created_s <= g.created_s,
             "later": own and (top(scene, r.group) if runs else h.priority) < g.priority,
