@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from heapq import heappop, heappush
+
+import networkx as nx
 
 from ..models import Queue, QueueName
 from ..models.queue import ROOT
@@ -16,27 +17,23 @@ class Tree:
 
     def __init__(self, queues: Iterable[Queue]) -> None:
         self.queues: Mapping[QueueName, Queue] = {q.name: q for q in queues}
+        graph: nx.DiGraph[QueueName] = nx.DiGraph()
+        graph.add_node(ROOT)
+        for q in self.queues.values():
+            known = q.parent if q.parent in self.queues else None
+            graph.add_edge(known or ROOT, q.name)
+        self._graph = graph
         self._path: dict[QueueName, Path] = {}
 
     @cached_property
     def children(self) -> Mapping[QueueName, tuple[QueueName, ...]]:
         """Children by queue name, the root's under ``root``; sorted."""
-        out: dict[QueueName, list[QueueName]] = {n: [] for n in (ROOT, *self.queues)}
-        for q in self.queues.values():
-            known = q.parent if q.parent in self.queues else None
-            out[known or ROOT].append(q.name)
-        return {n: tuple(sorted(below)) for n, below in out.items()}
+        return {n: tuple(sorted(self._graph.successors(n))) for n in self._graph}
 
     @cached_property
     def downwards(self) -> tuple[QueueName, ...]:
-        """Every queue, parents before children; of those that could be next, the first by name."""
-        out: list[QueueName] = []
-        able = [ROOT]
-        while able:
-            out.append(heappop(able))
-            for child in self.children[out[-1]]:
-                heappush(able, child)
-        return tuple(out[1:])
+        """Every queue, parents before children."""
+        return tuple(n for n in nx.lexicographical_topological_sort(self._graph) if n != ROOT)
 
     def __contains__(self, name: object) -> bool:
         return name in self.queues

@@ -28,7 +28,7 @@ from apportion.adapters.cli import (
     whatif,
 )  # fmt: skip
 
-HEAVY = ("ortools", "numpy", "pydantic", "rich", "yaml", "kubernetes")
+HEAVY = ("ortools", "numpy", "networkx", "pydantic", "rich", "yaml", "kubernetes")
 KUBECTL = "examples/kubectl-dump/dump.yaml"
 
 
