@@ -12,7 +12,7 @@ from apportion.policies.legality import is_legal
 from apportion.policies.outcome import Outcome
 from apportion.policies.registry import rules_for
 from apportion.policies.scene import Scene
-from apportion.solver import entry, reclear
+from apportion.solver import entry, late, reclear
 from apportion.solver.clearing import Clearing, Option, options_of
 from apportion.solver.decode import Decision, outcome_of
 from apportion.solver.draft import Draft
@@ -152,7 +152,7 @@ def proven_there_is_proven(monkeypatch: pytest.MonkeyPatch, process: InProcess) 
         least = dict(zip(names, [-b for b in proven if b is not None], strict=True))
         return [TierResult(t.goal, t.value, least.get(t.goal.name, 0)) for t in tiers]
 
-    monkeypatch.setattr(entry, "certified", told)
+    monkeypatch.setattr(late, "certified", told)
 
 
 @pytest.mark.usefixtures("out_of_reach")
