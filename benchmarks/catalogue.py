@@ -4,7 +4,7 @@ from importlib import import_module
 
 MODULES = (
     "cycles", "mixture", "dense", "phases", "reading", "mirroring", "priority_matters",
-    "certificate", "waves", "explain",
+    "certificate", "neighbourhoods", "waves", "explain",
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ or where the certificate says that no plan is better.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..policies.api import Objective
 from ..policies.legality import verify
@@ -25,7 +25,7 @@ from .process import SolverProcess
 from .rows import TierResult, vector_of
 from .search import Clock
 from .shared_devices import SharedDevices
-from .turns import Try, Turns
+from .turns import Kind, Try, Turns
 from .two_queues import TwoQueues
 from .victims_nodes import VictimsNodes
 
@@ -58,11 +58,16 @@ def improved(
     first: Decision,
     process: SolverProcess,
     clock: Clock,
+    kinds: Sequence[Callable[[Held], Kind]] | None = None,
 ) -> Decision:
-    """Return a better plan where a neighbourhood of it has one, else the plan as it was."""
+    """Return a better plan where a neighbourhood of it has one, else the plan as it was.
+
+    ``kinds``: those of KINDS to try; all without it.
+    """
     if clock.is_nearly_out():
         return first
-    return _Improvement(scene, levels, goals, first, process, clock).run()
+    kinds = KINDS if kinds is None else kinds
+    return _Improvement(scene, levels, goals, first, process, clock, kinds).run()
 
 
 class _Improvement:
@@ -74,10 +79,12 @@ class _Improvement:
         first: Decision,
         process: SolverProcess,
         clock: Clock,
+        kinds: Sequence[Callable[[Held], Kind]],
     ) -> None:
         self._scene, self._levels, self._goals = scene, levels, goals
         self._best, self._process, self._clock = first, process, clock
         began_s, used_s = clock.spent(), time.process_time()
+        self._kinds = kinds
         self._value = vector_of(self._outcome, goals)
         used_s = max(SHORTEST_S, time.process_time() - used_s)
         self._judged_s = used_s
@@ -97,7 +104,7 @@ class _Improvement:
     def _look(self) -> None:
         """Look around the plan at hand."""
         self._held, self._asked = Held(self._outcome), False
-        self._turns.around([make(self._held) for make in KINDS])
+        self._turns.around([make(self._held) for make in self._kinds])
 
     def run(self) -> Decision:
         for _ in range(ROUNDS) if self._clock.left() is None else iter(int, 1):

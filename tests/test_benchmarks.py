@@ -1,11 +1,12 @@
 """The benchmarks: their clusters are what they say, and their figures come out whole."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import catalogue
+from benchmarks import catalogue, neighbourhoods
 from benchmarks.edges import inside_their_due, near, onto_empty, reclaim
 from benchmarks.first_fit import first_fit
 from benchmarks.kubectl import write
@@ -49,6 +50,18 @@ def test_what_runs_is_inside_its_node(name: str) -> None:
     scene = Scene(snapshot, Config(), rules_for(Config()))
 
     assert (scene.room_now >= 0).all()
+
+
+def test_no_neighbourhood_makes_a_plan_worse_inside_entitlements() -> None:
+    snapshot = large(Large(40, 160, fill=0.95))
+
+    rows = neighbourhoods.measured(snapshot, 1, 0.5, 1)
+
+    assert [r.name.rpartition(", ")[2] for r in rows] == ["all kinds", "contended only"]
+    for row in rows:
+        greedy, then = (float(n) for n in re.findall(r"inside ([0-9.]+) %", row.note))
+        assert then <= greedy
+        assert len(row.seconds) == len(row.cpu) == 1
 
 
 def test_equal_descriptions_give_equal_clusters() -> None:
