@@ -57,6 +57,9 @@ def resources(snapshot: Snapshot) -> set[str]:
         out.update(*(c.allocatable for c in cells))
     for pod in snapshot.pods:
         out.update(pod.spec.requests, pod.spec.plugged, *(a.amounts for a in pod.spec.aligned))
+    claimed = [c.spec for p in snapshot.pods for c in p.spec.claims]
+    for spec in (*claimed, *(c.spec for c in snapshot.claims)):
+        out.update(r.resource for served in spec.requests for r in served if r.resource)
     for queue in snapshot.queues:
         out.update(queue.capability, queue.deserved, queue.guarantee)
     for group in snapshot.groups:

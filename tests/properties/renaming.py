@@ -118,7 +118,13 @@ def _node(n: Node) -> Node:
         n,
         name=NodeName(longer(n.name)),
         pool_devices=tuple(
-            replace(d, id=longer_id(d.id), counters=_counters(d.counters)) for d in n.pool_devices
+            replace(
+                d,
+                id=longer_id(d.id),
+                counters=_counters(d.counters),
+                parts={selection: _counters(part) for selection, part in d.parts.items()},
+            )
+            for d in n.pool_devices
         ),
         counters=_counters(n.counters),
     )
@@ -144,6 +150,7 @@ def _claim(c: Claim) -> Claim:
         namespace=longer(c.namespace),
         name=longer(c.name),
         devices=tuple(map(longer_id, c.devices)),
+        draws=_counters(c.draws),
         nodes=None if c.nodes is None else tuple(map(_node_term, c.nodes)),
     )
 
@@ -164,6 +171,7 @@ def _pod(p: Pod, spec: PodSpec) -> Pod:
         node=None if p.node is None else NodeName(longer(p.node)),
         nominated=None if p.nominated is None else NodeName(longer(p.nominated)),
         claimed=tuple(map(longer_id, p.claimed)),
+        draws=_counters(p.draws),
     )
 
 

@@ -62,7 +62,7 @@ def test_page_and_data_say_which_devices_claims_get(cli: Any) -> None:
     assert (given["resourceClaim"], given["node"]) == ("default/mine", "n")
     assert given["devices"] == [
         {"request": "r", "driver": "gpu.example.com", "pool": "n", "device": "g0",
-         "adminAccess": False},
+         "adminAccess": False, "multiple": False, "consumed": []},
     ]  # fmt: skip
 
 
