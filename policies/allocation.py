@@ -34,6 +34,7 @@ class _Search:
         asks: Sequence[Ask],
         last: AbstractSet[str],
         drawn: Mapping[str, int],
+        begun: AbstractSet[str] = frozenset(),
     ) -> None:
         self._asks = asks
         self._busy = set(busy)
@@ -48,6 +49,8 @@ class _Search:
         for d in node.pool_devices:
             if d.id in self._busy:
                 self._draw(d.counters, 1)
+                self._users[d.id] += d.multiple
+            elif d.id in begun:
                 self._users[d.id] += d.multiple
         marks = [a.denied for a in asks]
         self._kind: dict[str, tuple[object, ...]] = {
@@ -203,13 +206,15 @@ def allocate(
     asks: Sequence[Ask],
     last: AbstractSet[str] = frozenset(),
     drawn: Mapping[str, int] | None = None,
+    begun: AbstractSet[str] = frozenset(),
 ) -> list[Served] | None:
     """Return devices for all the claims, one of the ``last`` only where it has to be; else None.
 
-    ``drawn``: what others have of the capacity of devices that may be allocated several times. A
-    search that meets its limit has found nothing.
+    ``drawn``: what others have of the capacity of devices that may be allocated several times;
+    ``begun``: such devices of which a further part draws no counters. A search that meets its limit
+    has found nothing.
     """
-    return next(_Search(node, busy, asks, last, drawn or {}).run(), None)
+    return next(_Search(node, busy, asks, last, drawn or {}, begun).run(), None)
 
 
 Kind = tuple[object, ...]

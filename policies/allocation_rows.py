@@ -141,14 +141,14 @@ class _Devices:
                 board.at_most([(1, here), *((-1, f) for _, f in flags)], 0, self._rule, label)
                 for w, f in flags:
                     self._by_right(s, w, sample, [(1, f), (1, here)], 1, 1, label)
-        self._begin(cls, kinds, use, counters)
+        kept = self._begin(cls, kinds, use, counters)
         for k, terms in use.items():
             free = self._freed(sample[k], supply[k])
             fixed = supply[k] if free is None else 0
             board.at_most(
                 [*terms, *(free or ())], fixed * cls.size, self._rule, f"devices of {cls.label}"
             )
-        self._tell_counters(cls, counters)
+        self._tell_counters(cls, counters, kept)
 
     def _begin(
         self,
@@ -156,24 +156,36 @@ class _Devices:
         kinds: Mapping[str, int],
         use: "dict[int, list[Term]]",
         counters: "dict[str, list[Term]]",
-    ) -> None:
-        """Count the counters of a device that is in parts once, while anybody has a part."""
+    ) -> "dict[str, list[Term]]":
+        """Count the counters of a device that is in parts once, while anybody has a part.
+
+        Return those of devices of which somebody keeps a part: nobody begins to draw them.
+        """
         board, rule = self._board, self._rule
+        out: dict[str, list[Term]] = {}
         for d in board.scene.nodes[cls.nodes[0]].pool_devices:
             terms = use.pop(kinds[d.id], []) if d.multiple and d.id in kinds else []
             has = self._holders.parts.get(d.id, [])
             if not d.multiple or not d.counters or d.taken or None in has or not (terms or has):
                 continue
             about = f"parts of {d.id}"
-            begun = board.flag(("in parts", d.id))
+            begun = board.flag(("in parts", d.id)) if terms else None
+            kept = board.flag(("keeps parts", d.id)) if has else None
+            if kept is not None:
+                those = [left for left in has if left is not None]
+                for n, x in those:
+                    board.at_most([(-n, kept), (-1, x)], -n, rule, about)
+                board.at_most(
+                    [(1, kept), *((1, x) for _, x in those)], sum(n for n, _ in those), rule, about
+                )
+            either = [f for f in (begun, kept) if f is not None]
             for _, x in terms:
-                board.at_most([(1, x), (-board.upper(x), begun)], 0, rule, about)
-            for left in has:
-                assert left is not None
-                n, x = left
-                board.at_most([(-n, begun), (-1, x)], -n, rule, about)
+                top = board.upper(x)
+                board.at_most([(1, x), *((-top, f) for f in either)], 0, rule, about)
             for c, n in d.counters.items():
-                counters.setdefault(c, []).append((n, begun))
+                counters.setdefault(c, []).extend((n, f) for f in (begun,) if f is not None)
+                out.setdefault(c, []).extend((n, f) for f in (kept,) if f is not None)
+        return out
 
     def _kinds(self, cls: "NodeClass") -> tuple[dict[str, int], dict[int, int], dict[int, str]]:
         """Return the kind of each device, the number of each kind, and a device of each."""
@@ -278,12 +290,18 @@ class _Devices:
         units = self._holders.units.get(device)
         return None if not units else [(-number, self._board.lost(units[0]))]
 
-    def _tell_counters(self, cls: "NodeClass", terms: "Mapping[str, list[Term]]") -> None:
+    def _tell_counters(
+        self,
+        cls: "NodeClass",
+        terms: "Mapping[str, list[Term]]",
+        kept: "Mapping[str, list[Term]]",
+    ) -> None:
         node = self._board.scene.nodes[cls.nodes[0]]
         h = self._holders
-        for c in sorted(terms):
+        for c in sorted({*terms, *kept}):
             left = node.counters.get(c, 0)
-            back: list[Term] = []
+            back: list[Term] = list(kept.get(c, ()))
+            begun = terms.get(c, [])
             for n, most, x in h.draws.get(c, ()):
                 left -= most
                 back += [(-n, x)] if x is not None else []
@@ -296,12 +314,12 @@ class _Devices:
                     if not d.taken and d.id not in h.gone:
                         back += self._freed(d.id, n) or []
             about = f"counter {c} of {cls.label}"
-            if left >= 0:
-                self._board.at_most([*terms[c], *back], left, self._rule, about)
+            if left >= sum(n for n, _ in kept.get(c, ())):
+                self._board.at_most([*begun, *back], left, self._rule, about)
                 continue
             # Overdrawn already: what runs stays, but what starts has to keep to it.
             used = self._board.flag(("draws", cls.index, c))
-            for _, v in terms[c]:
+            for _, v in begun:
                 top = self._board.upper(v)
                 self._board.at_most([(1, v), (-top, used)], 0, self._rule, about)
-            self._board.at_most([*terms[c], *back], left, self._rule, about, given=[used])
+            self._board.at_most([*begun, *back], left, self._rule, about, given=[used])

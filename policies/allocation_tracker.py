@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 
@@ -100,9 +101,16 @@ class AllocationTracker:
         return mask.copy()
 
     def opens(self, pod: Pod) -> Mask | None:
-        return self.allows(pod)
+        """As if every device in parts were begun: who has begun it may not be here.
 
-    def _serves(self, pod: Pod, i: int) -> bool:
+        Counters that are overdrawn forbid to begin one, and no further part of one that is.
+        """
+        if not pod.spec.claims or not self._in_parts:
+            return self.allows(pod)
+        served = (self._serves(pod, i, self._in_parts) for i in range(len(self._nodes)))
+        return np.fromiter(served, dtype=np.bool_, count=len(self._nodes))
+
+    def _serves(self, pod: Pod, i: int, begun: AbstractSet[str] = frozenset()) -> bool:
         node = self._nodes[i]
         more = [Ask(a) for a in own_asks(pod, node)]
         held: set[str] = set()
@@ -130,4 +138,5 @@ class AllocationTracker:
         if not more and not here:
             return True
         asks = [*(Ask(a) for _, a in self._asks[i]), *more]
-        return allocate(node, self._busy[i].keys() | here, asks, drawn=draws) is not None
+        busy_here = self._busy[i].keys() | here
+        return allocate(node, busy_here, asks, drawn=draws, begun=begun) is not None

@@ -329,6 +329,32 @@ def test_what_runs_keeps_its_part_and_a_victim_gives_its_own_back(solve: Solve) 
     assert len(evicted(solve(world))) == 1
 
 
+def test_overdrawn_counters_keep_no_further_part_of_a_device_from_anybody(solve: Solve) -> None:
+    """A slice may shrink below what is in use: what is begun stays, and draws nothing more."""
+    memory, room = "d.example.com/n1/card/memory", "d.example.com/n1/{}/room"
+    parts = {x: {"gpu": {room.format(x): 1}} for x in "ab"}
+    a, b = (device(x, multiple=True, parts=parts[x], counters={memory: 2}) for x in "ab")
+    c = device("c", counters={memory: 1})
+    host = of(a, b, c, counters={memory: 3, room.format("a"): 3, room.format("b"): 1})
+    on_a, on_b = (
+        {"claimed": (f"d.example.com/n1/{x}",), "draws": {room.format(x): 1}} for x in "ab"
+    )
+    world = snapshot(
+        host, queue("q"),
+        Members("low", "q", on=["n1"], spec=own(ask()), pod=on_a),
+        Members("mid", "q", on=["n1"], priority=1, spec=own(ask()), pod=on_b),
+        Members("g", "q", waiting=3, minimum=1, priority=1, spec=own(ask())),
+    )  # fmt: skip
+
+    assert accepts(RULE, pods(world, 2))
+    assert refuses(RULE, pods(world, 3))
+    made = solve(world)
+
+    assert (len(placed(made)), evicted(made)) == (2, set())
+    assert made.solver.status == "optimal"
+    assert [(t.name, t.value, t.bound) for t in made.objective if t.bound != t.value] == []
+
+
 # What cannot be
 
 
