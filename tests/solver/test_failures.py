@@ -30,8 +30,13 @@ def contested() -> Snapshot:
 
 
 def assert_is_fallback(made: Plan, world: Snapshot, config: Config = PATIENT) -> None:
+    assert made.solver.status == "fallback"
+    assert_is_greedy(made, world, config)
+
+
+def assert_is_greedy(made: Plan, world: Snapshot, config: Config) -> None:
     greedy = plan(world, Config(engine="greedy", deterministic=True))
-    assert (made.solver.engine, made.solver.status) == ("greedy", "fallback")
+    assert made.solver.engine == "greedy"
     assert made.solver.detail
     assert made.places == greedy.places != {}
     work = [t for t in made.objective if t.name in TIERS]
@@ -124,11 +129,12 @@ def test_child_without_memory_leaves_the_greedy_plan() -> None:
 
 
 def test_ten_milliseconds_leave_the_greedy_plan() -> None:
+    """On some machines there is no time to begin a search, on others none to end it."""
     world, config = contested(), Config(budget_ms=10)
 
     made = plan(world, config)
 
-    assert_is_fallback(made, world, config)
+    assert_is_greedy(made, world, config)
 
 
 @pytest.mark.parametrize("good", range(2))
