@@ -241,7 +241,9 @@ def patterns(
 
     ``gone``: ids that are never free; ``kinds``: the number of the kind of each other device.
     """
-    search = _Search(node, gone, [Ask(a) for a in asks], frozenset(), {})
+    in_parts = {d.id for d in node.pool_devices if d.multiple}
+    # What a device in parts draws is counted apart, once for all its parts: here it is as begun.
+    search = _Search(node, gone, [Ask(a) for a in asks], frozenset(), {}, in_parts)
     search.split(kinds)
     found: dict[object, Pattern] = {}
     for served in search.run():

@@ -49,7 +49,9 @@ class ResourceClaims:
                 if there is not None and amount > there and not claimed:
                     said = f"has {show(there, resource)} {resource} for its device plug-in to give"
         asks = own_asks(pods.sample, node) if not said else []
-        if asks and allocate(node, frozenset(), [Ask(a) for a in asks]) is None:
+        # Who runs may have begun a device in parts, though its counters are overdrawn by now.
+        begun = {d.id for d in node.pool_devices if d.multiple} if asks else set()
+        if asks and allocate(node, frozenset(), [Ask(a) for a in asks], begun=begun) is None:
             wanted = sorted({r.selection for a in asks for of in a.requests for r in of})
             said = f"has no devices that could serve its claims ({', '.join(wanted)})"
         return Reason(self.name, f"node {node.name}", said) if said else None
