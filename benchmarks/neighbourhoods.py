@@ -79,6 +79,7 @@ def measured(snapshot: Snapshot, seed: int, seconds: float, runs: int) -> Sequen
             nodes=len(snapshot.nodes), pods=len(snapshot.pods), plain=[plain] * runs,
             started_plain=len(passed), wanted=f"{seconds:g} s",
         )  # fmt: skip
+        seen = before
         for _ in range(runs):
             with SolverProcess() as process:
                 process.wait()
