@@ -115,7 +115,7 @@ class _Improvement:
 
     def _next(self) -> tuple[Try, Neighbourhood] | None:
         """Return the next neighbourhood for which there is time; None where there is none."""
-        while (tried := self._turns.next()) is not None:
+        while not self._clock.is_out() and (tried := self._turns.next()) is not None:
             name = tried.kind.name
             of = tried.kind.around(tried.size, tried.turn)
             if not of.groups and not of.victims:

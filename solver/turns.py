@@ -47,6 +47,8 @@ class _Record:
     gain: float = 0.0
     """What a unit of cost gained, late tries first."""
     rests: bool = False
+    too_many: int | None = None
+    """With so many nodes there was no time, or none to end it, around this plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Turns:
         """Begin anew around another plan: the kinds keep their sizes and what they gained."""
         self._kinds = {k.name: k for k in kinds if k.size and k.turns}
         for record in self._records.values():
-            record.turn, record.rests = 0, False
+            record.turn, record.rests, record.too_many = 0, False, None
 
     def next(self) -> Try | None:
         """Return what to try next; None where all kinds rest."""
@@ -87,7 +89,8 @@ class Turns:
     def shrink(self, name: str, least: int) -> bool:
         """Let the kind have fewer nodes; it rests where they would be too few."""
         of = self._records[name]
-        of.size = min(of.size, self._kinds[name].size) // GROWTH
+        of.too_many = min(of.size, self._kinds[name].size)
+        of.size = of.too_many // GROWTH
         of.rests = of.size < least
         of.size = max(of.size, least)
         return not of.rests
@@ -103,10 +106,15 @@ class Turns:
             self.shrink(name, least)
         elif of.turn + 1 < kind.turns:
             of.turn += 1
-        elif of.size < kind.size:
+        elif of.size < kind.size and not self._is_too_many(of, kind):
             of.turn, of.size = 0, of.size * GROWTH
         else:
             of.rests = True
+
+    @staticmethod
+    def _is_too_many(of: _Record, kind: Kind) -> bool:
+        """Say whether there was no time for as many nodes as would be next."""
+        return of.too_many is not None and min(of.size * GROWTH, kind.size) >= of.too_many
 
     @property
     def gains(self) -> Mapping[str, tuple[int, float]]:

@@ -90,3 +90,22 @@ def test_another_plan_wakes_what_rests_and_keeps_what_was_gained() -> None:
 
 def test_a_kind_without_nodes_or_parts_has_no_turn() -> None:
     assert next_of(turns(Fake("none", size=0), Fake("nowhere", turns=0))) is None
+
+
+def test_a_kind_never_grows_again_to_what_there_was_no_time_for() -> None:
+    """Nothing in a small one and no time for a larger one are no reason to ask for ever."""
+    kind = Fake("kind", size=84)
+    of = turns(kind)
+    seen: list[int] = []
+    while (now := next_of(of)) is not None and len(seen) < 10:
+        seen.append(now[1])
+        if now[1] > 40:
+            of.shrink("kind", least=16)
+        else:
+            note(of, 0.0)
+
+    assert seen == [84, 28]
+
+    of.around([kind])
+
+    assert next_of(of) == ("kind", 28, 0)
