@@ -18,7 +18,7 @@ def in_motion(one: GivenPlan, scene: Scene) -> tuple[GivenPlan, Scene]:
     plan = one.plan
     if not plan.moves:
         return one, scene
-    moved = {m.pod for m in plan.moves}
+    moved = plan.moved
     promised = [Nomination(m.pod, m.group, m.node, m.devices, m.advisory) for m in plan.moves]
     there = replace(
         plan,
@@ -36,7 +36,7 @@ def moves_wrong(plan: Plan, scene: Scene) -> Iterable[Violation]:
     if not plan.moves:
         return
     listed = {e.pod: e for e in plan.evictions}
-    starts = plan.places
+    starts, moved = plan.places, plan.moved
     for m in plan.moves:
         about = f"pod {m.pod}"
         eviction = listed.get(m.pod)
@@ -49,8 +49,7 @@ def moves_wrong(plan: Plan, scene: Scene) -> Iterable[Violation]:
         if m.pod in starts:
             yield Violation(RULE, about, "is moved, and bound or nominated besides")
     for key, n in Counter(e.pod for e in plan.evictions).items():
-        if n > 1 and any(m.pod == key for m in plan.moves):
+        if n > 1 and key in moved:
             yield Violation(RULE, f"pod {key}", f"is evicted {n} times")
-    moved = {m.pod for m in plan.moves}
     evicted = [e.pod for e in plan.evictions if e.pod not in moved]
     yield from check_moves(scene, plan.moves, evicted, starts)

@@ -40,10 +40,11 @@ def advance(
         if p.state is PodState.TERMINATING:
             continue
         if p.key in bound:
+            own = _own(p, given)
             p = replace(
                 p, state=PodState.RUNNING, node=bound[p.key], nominated=None, started_s=now,
-                devices=(devices or {}).get(p.key, ()), claimed=_own_claimed(p, given),
-                draws=_own_draws(p, given),
+                devices=(devices or {}).get(p.key, ()), claimed=devices_of(own),
+                draws=draws_of(own),
             )  # fmt: skip
         elif p.key in evicted:
             p = replace(come_back(p, now), nominated=promised.get(p.key))
@@ -72,8 +73,10 @@ def advance(
 _Given = Mapping[tuple[PodKey, str], Allocation]
 
 
-def _devices(allocation: Allocation) -> tuple[str, ...]:
-    return tuple(sorted({d.id for d in allocation.devices if not d.admin_access}))
+def devices_of(allocations: Iterable[Allocation]) -> tuple[str, ...]:
+    """Return the ids of the devices that allocations give; admin access takes none."""
+    ids = {d.id for a in allocations for d in a.devices if not d.admin_access}
+    return tuple(sorted(ids))
 
 
 def draws_of(allocations: Iterable[Allocation]) -> dict[str, int]:
@@ -86,16 +89,10 @@ def draws_of(allocations: Iterable[Allocation]) -> dict[str, int]:
     return out
 
 
-def _own_draws(pod: Pod, given: _Given) -> dict[str, int]:
-    """Return what the pod's own claims take of capacities."""
+def _own(pod: Pod, given: _Given) -> list[Allocation]:
+    """Return what the pod's own claims get."""
     own = (given.get((pod.key, c.name)) for c in pod.spec.claims if not c.claim)
-    return draws_of(a for a in own if a is not None)
-
-
-def _own_claimed(pod: Pod, given: _Given) -> tuple[str, ...]:
-    """Return the devices that the pod's own claims get."""
-    own = (given.get((pod.key, c.name)) for c in pod.spec.claims if not c.claim)
-    return tuple(sorted({d for a in own if a is not None for d in _devices(a)}))
+    return [a for a in own if a is not None]
 
 
 def claims_after(
@@ -121,7 +118,7 @@ def claims_after(
             a = named[claim.key]
             here = NodeSelectorTerm(fields=(Requirement("metadata.name", "In", (a.node,)),))
             claim = replace(
-                claim, allocated=True, devices=_devices(a), draws=draws_of((a,)), nodes=(here,)
+                claim, allocated=True, devices=devices_of((a,)), draws=draws_of((a,)), nodes=(here,)
             )
         out.append(claim)
     return tuple(out)

@@ -49,8 +49,7 @@ class _Search:
         for d in node.pool_devices:
             if d.id in self._busy:
                 self._draw(d.counters, 1)
-                self._users[d.id] += d.multiple
-            elif d.id in begun:
+            if d.id in self._busy or d.id in begun:
                 self._users[d.id] += d.multiple
         marks = [a.denied for a in asks]
         self._kind: dict[str, tuple[object, ...]] = {
@@ -200,6 +199,11 @@ def _parent(name: str) -> str:
     return name.split("/", 1)[0]
 
 
+def in_parts(nodes: Iterable[Node]) -> frozenset[str]:
+    """Return the devices that may be allocated several times (KEP-5075)."""
+    return frozenset(d.id for n in nodes for d in n.pool_devices if d.multiple)
+
+
 def allocate(
     node: Node,
     busy: AbstractSet[str],
@@ -241,9 +245,9 @@ def patterns(
 
     ``gone``: ids that are never free; ``kinds``: the number of the kind of each other device.
     """
-    in_parts = {d.id for d in node.pool_devices if d.multiple}
     # What a device in parts draws is counted apart, once for all its parts: here it is as begun.
-    search = _Search(node, gone, [Ask(a) for a in asks], frozenset(), {}, in_parts)
+    begun = in_parts((node,))
+    search = _Search(node, gone, [Ask(a) for a in asks], frozenset(), {}, begun)
     search.split(kinds)
     found: dict[object, Pattern] = {}
     for served in search.run():

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..models import ClaimSpec
-from .allocation import Pattern, patterns
+from .allocation import Pattern, in_parts, patterns
 from .allocation_use import named_claims, own_asks
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ class _Holders:
         is n; None: somebody who stays."""
         self.draws: dict[str, list[tuple[int, int, Var | None]]] = {}
         """By counter (n, m, x): n of it come back for each x, or none of m does."""
-        in_parts = {d.id for n in board.scene.nodes for d in n.pool_devices if d.multiple}
+        shared = in_parts(board.scene.nodes)
         leaving = {p.key: u for u in board.units for p in u.pods}
         claims = board.scene.snapshot.claims_by_key
         users: dict[str, list[Unit | None]] = {}
         for p, _ in board.world.present:
             unit = leaving.get(p.key)
             for d in p.claimed:
-                if d in in_parts:
+                if d in shared:
                     left = None if unit is None else (len(unit.pods), board.lost(unit))
                     self.parts.setdefault(d, []).append(left)
                 elif unit is None:
@@ -58,9 +58,9 @@ class _Holders:
                 continue
             having = users.get(key, [])
             if any(u is None for u in having) or (not having and key not in kept_for):
-                self.gone.update(d for d in claim.devices if d not in in_parts)
+                self.gone.update(d for d in claim.devices if d not in shared)
                 for d in claim.devices:
-                    if d in in_parts:
+                    if d in shared:
                         self.parts.setdefault(d, []).append(None)
                 for c, n in claim.draws.items():
                     self.draws.setdefault(c, []).append((n, n, None))
@@ -77,7 +77,7 @@ class _Holders:
             for c, n in claim.draws.items():
                 self.draws.setdefault(c, []).append((n, n, freed))
             for d in claim.devices:
-                if d in in_parts:
+                if d in shared:
                     self.parts.setdefault(d, []).append((1, freed))
                     continue
                 self.units[d] = units
@@ -183,8 +183,10 @@ class _Devices:
                 top = board.upper(x)
                 board.at_most([(1, x), *((-top, f) for f in either)], 0, rule, about)
             for c, n in d.counters.items():
-                counters.setdefault(c, []).extend((n, f) for f in (begun,) if f is not None)
-                out.setdefault(c, []).extend((n, f) for f in (kept,) if f is not None)
+                if begun is not None:
+                    counters.setdefault(c, []).append((n, begun))
+                if kept is not None:
+                    out.setdefault(c, []).append((n, kept))
         return out
 
     def _kinds(self, cls: "NodeClass") -> tuple[dict[str, int], dict[int, int], dict[int, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 
 from ..models import Claim, ClaimSpec, Pod
-from .allocation import Ask, allocate
+from .allocation import Ask, allocate, in_parts
 from .allocation_use import may_use, named_claims, own_asks
 from .tracker import Mask, World
 
@@ -24,7 +24,7 @@ class AllocationTracker:
         """How many have each device."""
         self._drawn: list[Counter[str]] = [Counter() for _ in world.nodes]
         self._node_of_counter = {c: i for i, n in enumerate(world.nodes) for c in n.counters}
-        self._in_parts = {d.id for n in world.nodes for d in n.pool_devices if d.multiple}
+        self._in_parts = in_parts(world.nodes)
         self._node_of = {d.id: i for i, n in enumerate(world.nodes) for d in n.pool_devices}
         self._asks: list[list[tuple[str, ClaimSpec]]] = [[] for _ in world.nodes]
         self._users: dict[str, list[tuple[str, int]]] = {}

@@ -19,7 +19,7 @@ from ..models import (
     PodKey,
     PoolDevice,
 )
-from .allocation import Ask, Served, allocate
+from .allocation import Ask, Served, allocate, in_parts
 from .evictable import given_up
 from .outcome import Outcome
 from .rights import rights_of
@@ -112,7 +112,7 @@ class AllocationUse:
     @cached_property
     def _in_parts(self) -> AbstractSet[str]:
         """Devices that may be allocated several times."""
-        return {d.id for n in self.scene.nodes for d in n.pool_devices if d.multiple}
+        return in_parts(self.scene.nodes)
 
     @cached_property
     def leaving(self) -> Mapping[str, frozenset[GroupKey]]:

@@ -8,14 +8,13 @@ import numpy as np
 from ..models import GroupKey, NodeName, Pod, PodKey
 from .claims import subsets
 from .evictable import given_up
-from .fitting import Field
+from .fitting import Field, each_kind_has_room
 from .givers import Giver
 from .ledger import Matrix
 from .legality import is_legal
 from .limits import limits_of
 from .members import Standing
 from .outcome import Outcome
-from .scene import Scene
 from .takers import takers_of
 
 
@@ -75,7 +74,7 @@ def _is_counted(
         for r, most in enumerate(limits.limit[q]):
             if most is not None and ask[r] and int(use[r]) + int(ask[r]) > most:
                 return False
-    return _has_room(outcome, pods, room)
+    return each_kind_has_room(outcome.scene, pods, room)
 
 
 def wanted(outcome: Outcome, group: GroupKey) -> list[list[Pod]]:
@@ -101,14 +100,14 @@ def wanted(outcome: Outcome, group: GroupKey) -> list[list[Pod]]:
 def _place(base: Outcome, group: GroupKey, pods: Sequence[Pod]) -> Outcome | None:
     scene = base.scene
     room = base.room
-    if not _has_room(base, pods, room):
+    if not each_kind_has_room(scene, pods, room):
         return None
     probe = _somewhere(base, pods)
     own = _own_room(base, probe, group, room) if base.evicted else room
     rooms = [own] if own is room or (own == room).all() else [own, room]
     field: Field | None = None
     for usable in rooms:
-        if not _has_room(base, pods, usable):
+        if not each_kind_has_room(scene, pods, usable):
             continue
         if field is None:
             world = scene.world(base.evicted)
@@ -122,22 +121,6 @@ def _place(base: Outcome, group: GroupKey, pods: Sequence[Pod]) -> Outcome | Non
         if legal is not None:
             return legal
     return None
-
-
-def _has_room(base: Outcome, pods: Sequence[Pod], room: Matrix) -> bool:
-    """Say whether nodes have room for each kind of the pods by itself: a no is certain."""
-    scene = base.scene
-    kinds: dict[int, list[Pod]] = {}
-    for p in pods:
-        kinds.setdefault(id(p.spec), []).append(p)
-    return all(_count_of(scene, same[0], room) >= len(same) for same in kinds.values())
-
-
-def _count_of(scene: Scene, pod: Pod, room: Matrix) -> int:
-    row = scene.row(pod)
-    asked = [r for r in np.flatnonzero(row).tolist() if row[r]]
-    counts = [np.maximum(room[:, r], 0) // row[r] for r in asked]
-    return int(np.where(scene.mask(pod), np.minimum.reduce(counts), 0).sum())
 
 
 def _somewhere(base: Outcome, pods: Sequence[Pod]) -> Outcome:

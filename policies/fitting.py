@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..models import NodeName, Pod, PodKey
 from .device_sizes import ANY_NUMBER
-from .ledger import Matrix
+from .ledger import Matrix, copies_by_room
 from .pod_affinity import PodAffinity
 from .scene import Scene
 from .tracker import (
@@ -193,10 +193,7 @@ class Field:
         return self._counts(pod, self.candidates(pod), most)
 
     def _counts(self, pod: Pod, candidates: Mask, most: int) -> Matrix:
-        row = self.scene.row(pod)
-        counts: Matrix = np.where(candidates, most, 0)
-        for r in np.flatnonzero(row):
-            counts = np.minimum(counts, np.maximum(self.room[:, r], 0) // row[r])
+        counts = copies_by_room(self.room, self.scene.row(pod), candidates, most)
         for tracker in self._counting:
             counts = tracker.most(pod, counts)
         return counts
@@ -268,17 +265,7 @@ class Field:
         asked = np.flatnonzero(total)
         if (np.maximum(room[mask][:, asked], 0).sum(axis=0) < total[asked]).any():
             return False
-        kinds: dict[int, list[Pod]] = {}
-        for p in pods:
-            kinds.setdefault(id(p.spec), []).append(p)
-        for same in kinds.values():
-            row = self.scene.row(same[0])
-            counts: Matrix = np.where(self.scene.mask(same[0]) & mask, len(same), 0)
-            for r in np.flatnonzero(row):
-                counts = np.minimum(counts, np.maximum(room[:, r], 0) // row[r])
-            if int(counts.sum()) < len(same):
-                return False
-        return True
+        return each_kind_has_room(self.scene, pods, room, mask)
 
     def _choose(self, pods: Sequence[Pod], choices: Sequence[Choice], at: int) -> Fit:
         """Try the domains of one choice after the other; a part that is stuck ends its branch."""
@@ -388,6 +375,21 @@ class Field:
             if self._together or (not tied and not any(is_tied(q[0]) for q in kinds if q)):
                 return False
         return False
+
+
+def each_kind_has_room(
+    scene: Scene, pods: Iterable[Pod], room: Matrix, among: Mask | None = None
+) -> bool:
+    """Say whether nodes have room for each kind of the pods by itself: a no is certain."""
+    kinds: dict[int, list[Pod]] = {}
+    for p in pods:
+        kinds.setdefault(id(p.spec), []).append(p)
+    for same in kinds.values():
+        mask = scene.mask(same[0]) if among is None else scene.mask(same[0]) & among
+        counts = copies_by_room(room, scene.row(same[0]), mask, len(same))
+        if int(counts.sum()) < len(same):
+            return False
+    return True
 
 
 def is_tied(pod: Pod) -> bool:

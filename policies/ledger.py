@@ -18,6 +18,17 @@ exact, slower."""
 _BIG = 1 << 62
 
 
+def copies_by_room(room: Matrix, row: Matrix, mask: NDArray[np.bool_], most: int = _BIG) -> Matrix:
+    """Return how many of such a row each row of ``room`` holds, ``most`` at most.
+
+    None where ``mask`` is not set. Something has to be asked for, as every pod asks for its slot.
+    """
+    out: Matrix = np.where(mask, most, 0)
+    for r in np.flatnonzero(row).tolist():
+        out = np.minimum(out, np.maximum(room[:, r], 0) // row[r])
+    return out
+
+
 class Ledger:
     """Turns amounts into rows of integers and back.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..models import GroupKey, Node, Pod, PodSpec, Reason, Violation
 from ..models.quantity import show
-from .allocation import Ask, allocate
+from .allocation import Ask, allocate, in_parts
 from .allocation_rows import tell_devices
 from .allocation_tracker import AllocationTracker
 from .allocation_use import AllocationUse, may_use, named_claims, own_asks
@@ -50,7 +50,7 @@ class ResourceClaims:
                     said = f"has {show(there, resource)} {resource} for its device plug-in to give"
         asks = own_asks(pods.sample, node) if not said else []
         # Who runs may have begun a device in parts, though its counters are overdrawn by now.
-        begun = {d.id for d in node.pool_devices if d.multiple} if asks else set()
+        begun = in_parts((node,)) if asks else frozenset[str]()
         if asks and allocate(node, frozenset(), [Ask(a) for a in asks], begun=begun) is None:
             wanted = sorted({r.selection for a in asks for of in a.requests for r in of})
             said = f"has no devices that could serve its claims ({', '.join(wanted)})"

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..policies.board import NodeClass, Shape, Unit
-from ..policies.ledger import Matrix
+from ..policies.ledger import Matrix, copies_by_room
 from ..policies.scene import Scene
 from ..policies.tracker import Tracker
 
@@ -18,11 +18,7 @@ def fits_of(scene: Scene, trackers: Sequence[Tracker], shape: Shape, room: Matri
         opens = t.opens(shape.sample)
         if opens is not None:
             mask = mask & opens
-    row = np.array(shape.row, dtype=room.dtype)
-    fit = np.where(mask, len(scene.pods), 0).astype(room.dtype)
-    for c in np.flatnonzero(row):
-        fit = np.minimum(fit, np.maximum(room[:, c], 0) // row[c])
-    return fit
+    return copies_by_room(room, np.array(shape.row, dtype=room.dtype), mask, len(scene.pods))
 
 
 def on_known_nodes(units: Sequence[Unit], classes: Sequence[NodeClass]) -> tuple[Unit, ...]:

@@ -7,6 +7,7 @@ starts where, and the levels by which one thing may give way to another.
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import chain, zip_longest
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ OF_A_VICTIM = 6
 """Variables of a running group that may leave."""
 
 Flags = NDArray[np.bool_]
+T = TypeVar("T")
 
 
 class Held:
@@ -191,7 +193,7 @@ def ordered(able: Flags, keys: Sequence["NDArray[np.generic]"]) -> list[int]:
     return [int(i) for i in at[order]]
 
 
-def in_turns(*lists: Iterable[int]) -> list[int]:
+def in_turns(*lists: Iterable[T]) -> list[T]:
     """Return what is in the lists, each thing once: the first of each, the second of each ..."""
     turns = chain.from_iterable(zip_longest(*lists))
     return list(dict.fromkeys(i for i in turns if i is not None))

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..models import Pod, PodSpec
 from ..policies.cost import lost_work
-from ..policies.ledger import Matrix
+from ..policies.ledger import Matrix, copies_by_room
 from ..policies.members import Members
 from ..policies.outcome import Outcome
 from ..policies.tracker import Mask
@@ -108,11 +108,7 @@ class MoveSets:
     def _count(self, same: Sequence[Pod], nodes: Nodes, room: Matrix) -> Matrix:
         """Return how many of equal pods nodes with such room take, ``len(same)`` at most."""
         scene = self._outcome.scene
-        row = scene.row(same[0])
-        counts: Matrix = np.where(scene.mask(same[0])[nodes], len(same), 0)
-        for r in np.flatnonzero(row).tolist():
-            counts = np.minimum(counts, np.maximum(room[:, r], 0) // row[r])
-        return counts
+        return copies_by_room(room, scene.row(same[0]), scene.mask(same[0])[nodes], len(same))
 
     def _is_enough(self, some: Sequence[Pod]) -> bool:
         """Say whether each kind of the pods has room by counting, once the set has left."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..policies.bonds import Layer
 from ..policies.members import Members
-from .held import Held
+from .held import Held, in_turns
 from .neighbourhood import Neighbourhood
 
 GROUPS = 6
@@ -37,8 +37,7 @@ class OneDomain:
         each = [self._domains(m) for m in self._tied[:GROUPS]]
         numbers = {(id(layer), d): (layer, d) for of in each for layer, d in of}
         keys = [[(id(layer), d) for layer, d in of] for of in each]
-        turns = [k for n in range(DOMAINS) for of in keys for k in of[n : n + 1]]
-        return [numbers[k] for k in dict.fromkeys(turns)]
+        return [numbers[k] for k in in_turns(*keys)]
 
     @property
     def turns(self) -> int:

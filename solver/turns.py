@@ -86,14 +86,13 @@ class Turns:
     def _rank(of: _Record) -> tuple[bool, float, int]:
         return of.tries > 0, -of.gain, of.tries
 
-    def shrink(self, name: str, least: int) -> bool:
+    def shrink(self, name: str, least: int) -> None:
         """Let the kind have fewer nodes; it rests where they would be too few."""
         of = self._records[name]
         of.too_many = min(of.size, self._kinds[name].size)
         of.size = of.too_many // GROWTH
         of.rests = of.size < least
         of.size = max(of.size, least)
-        return not of.rests
 
     def note(self, name: str, gain: float, cost: float, is_closed: bool, least: int) -> None:
         """Take note of what a try gained, and cost; and whether there surely is nothing more."""

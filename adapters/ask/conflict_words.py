@@ -8,7 +8,7 @@ from ...models import Pod, PodSpec
 from ...models.quantity import show
 from ...models.value import Value
 from ...policies.bonds import Layer
-from ...policies.ledger import Matrix
+from ...policies.ledger import Matrix, copies_by_room
 from ...policies.limits import limits_of
 from ...policies.members import Standing
 from ...policies.parts import NodeClass
@@ -17,7 +17,6 @@ from ...policies.quota import non_preemptible_use
 from ...solver.alone import Alone
 from ...solver.conflict import Conflict
 from ...solver.subjects import Subject
-from .victims import counts
 
 MOST_HOLDERS = 3
 
@@ -80,7 +79,7 @@ def _short(told: Alone) -> Iterable[str]:
 
 def _counts(told: Alone, pod: Pod) -> Matrix:
     """Return how many pods of a kind each node that takes one has room for."""
-    return counts(told.scene.room_later, told.scene.row(pod), told.scene.mask(pod))
+    return copies_by_room(told.scene.room_later, told.scene.row(pod), told.scene.mask(pod))
 
 
 def _fit(n: int) -> str:

@@ -7,10 +7,9 @@ from ...models import GroupKey, Pod, QueueName
 from ...policies.evictable import given_up
 from ...policies.exchange import wanted
 from ...policies.givers import Giver
-from ...policies.ledger import Matrix
+from ...policies.ledger import Matrix, copies_by_room
 from ...policies.limits import limits_of
 from ...policies.outcome import Outcome
-from .victims import counts
 
 
 class Giving:
@@ -56,6 +55,6 @@ class Giving:
         asked = Counter(id(p.spec) for p in pods)
         samples = {id(p.spec): p for p in pods}
         return all(
-            int(counts(room, scene.row(p), scene.mask(p)).sum()) >= asked[k]
+            int(copies_by_room(room, scene.row(p), scene.mask(p)).sum()) >= asked[k]
             for k, p in samples.items()
         )

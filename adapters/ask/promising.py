@@ -10,6 +10,7 @@ from ...models import Node, Pod, Snapshot
 from ...models.edit import edited
 from ...models.edit_nodes import HOSTNAME
 from ...models.edits import AddNodes
+from ...policies.ledger import copies_by_room
 from ...policies.members import Members
 from ...policies.outcome import Outcome
 from ...policies.podset import PodSet
@@ -29,9 +30,7 @@ def most_promising(outcome: Outcome, m: Members, wanted: Sequence[Pod]) -> list[
     if not levels or not wanted:
         return list(scene.nodes)
     row, numbers = scene.row(wanted[0]), levels[0].numbers
-    asked = np.flatnonzero(row)
-    fits = np.min(outcome.room[:, asked] // row[asked], axis=1).clip(min=0)
-    fits[~scene.mask(wanted[0])] = 0
+    fits = copies_by_room(outcome.room, row, scene.mask(wanted[0]))
     by_domain = np.zeros(len(levels[0].domains) + 1, dtype=np.int64)
     np.add.at(by_domain, numbers, fits)  # the last is of nodes in no domain
     by_domain[-1] = -1

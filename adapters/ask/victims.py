@@ -8,7 +8,7 @@ import numpy as np
 from ...models import GroupKey, Pod
 from ...policies.columns import Flags
 from ...policies.fitting import Field
-from ...policies.ledger import Matrix
+from ...policies.ledger import Matrix, copies_by_room
 from ...policies.members import Members
 from ...policies.outcome import Outcome
 from .fewest import fewest
@@ -49,8 +49,8 @@ class Room:
         """Say of each group whether its going alone could make the room."""
         out: Flags = np.ones(len(self._number), dtype=np.bool_)
         for row, mask, need in self._kinds:
-            before = counts(self._room, row, mask)
-            after = counts(self._room[self._nodes] + self._freed, row, mask[self._nodes])
+            before = copies_by_room(self._room, row, mask)
+            after = copies_by_room(self._room[self._nodes] + self._freed, row, mask[self._nodes])
             more = np.zeros(len(self._number), dtype=np.int64)
             np.add.at(more, self._groups, (after - before[self._nodes]).astype(np.int64))
             out &= int(before.sum()) + more >= need
@@ -63,7 +63,7 @@ class Room:
         here = gone[self._groups]
         room = self._room.copy()
         np.add.at(room, self._nodes[here], self._freed[here])
-        return all(int(counts(room, row, mask).sum()) >= n for row, mask, n in self._kinds)
+        return all(int(copies_by_room(room, row, mask).sum()) >= n for row, mask, n in self._kinds)
 
     def several(self, groups: Sequence[Members]) -> list[Members]:
         """Return groups of which none could stay, by counting; [] where all are not enough."""
@@ -83,11 +83,3 @@ class Room:
     def bears(self, groups: Sequence[Members]) -> bool:
         """Say the same, by counting first: that takes less by far, and its no is certain."""
         return self.suffice([m.key for m in groups]) and self.fits_without(groups)
-
-
-def counts(room: Matrix, row: Matrix, mask: Flags) -> Matrix:
-    """Return how many pods of a kind each node has room for."""
-    asked = [r for r in np.flatnonzero(row).tolist() if row[r] > 0]
-    least = np.minimum.reduce([np.maximum(room[:, r], 0) // row[r] for r in asked])
-    out: Matrix = np.where(mask, least, 0)
-    return out

@@ -131,12 +131,11 @@ class Charges:
         for alternatives in spec.requests:
             told: list[Counter[str]] = []
             for r in alternatives:
-                kind = self.claims.selections[r.selection].kind
                 selection = self.claims.selections[r.selection]
                 n = 0 if r.admin else self._least(r.selection) if r.all else r.count
                 if not self._in_parts.isdisjoint(self.claims.slices.taken(selection)):
                     n = 0
-                told.append(Counter(dict.fromkeys(self.resources.get(kind, ()), n)))
+                told.append(Counter(dict.fromkeys(self.resources.get(selection.kind, ()), n)))
             for resource in {x for c in told for x in c}:
                 out[resource] += min(c[resource] for c in told)
         return out

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...models import Allocation, Eviction, GroupKey, NodeName, Plan, Pod, PodKey, Snapshot
-from ...models.advance import draws_of
+from ...models.advance import devices_of, draws_of
 from .access import Api, LostError, RefusedError
 from .assumed import Assumed, Bound
 from .backoff import Backoff
@@ -269,5 +269,4 @@ def _claimed(plan: Plan, seen: Snapshot) -> tuple[dict[PodKey, _Given], dict[str
 
 
 def _given(allocations: Sequence[Allocation]) -> _Given:
-    ids = {d.id for a in allocations for d in a.devices if not d.admin_access}
-    return tuple(sorted(ids)), draws_of(allocations)
+    return devices_of(allocations), draws_of(allocations)

@@ -48,21 +48,13 @@ def nobody_reclaims(
 
     Newcomers are those that wait besides ``keys``, and start.
     """
-    asking = [w for w in waiting if _others(w.group, config, tree, takings)]
+    asking = [(w, of) for w in waiting if (of := _others(w.group, config, tree, takings))]
     if not asking:
         return True
-    if any(_has_own_victims(w.group, takings) for w in waiting):
+    if any(takings.has_lower(w.group) for w in waiting):
         return False  # with these gone, its queue might be within its share
     shares = _Shares(now, config, takings, waiting, keys)
-    return shares.are_plain and not any(
-        shares.gives(w, other)
-        for w in asking
-        for other in _others(w.group, config, tree, takings)
-    )  # fmt: skip
-
-
-def _has_own_victims(group: Group, takings: Takings) -> bool:
-    return takings.lowest.get(group.queue, group.priority) < group.priority
+    return shares.are_plain and not any(shares.gives(w, o) for w, others in asking for o in others)
 
 
 def _others(group: Group, config: Config, tree: Tree, takings: Takings) -> set[QueueName]:

@@ -129,21 +129,21 @@ def _holds(verdict: _Verdict, now: Snapshot) -> bool:
     takings.follow(now)
     if takings.strange or not takings.touched.isdisjoint(verdict.keys):
         return False
-    if not all(_waits_on(verdict, w, now) for w in verdict.waiting):
+    roomier = [now.nodes_by_name.get(n) for n in takings.roomier()]
+    if not all(_waits_on(verdict, w, now, roomier) for w in verdict.waiting):
         return False
     return nobody_reclaims(
         now, verdict.config, verdict.tree, takings, verdict.waiting, verdict.keys
     )  # fmt: skip
 
 
-def _waits_on(verdict: _Verdict, w: HeldGroup, now: Snapshot) -> bool:
-    """Say whether the group still cannot start."""
+def _waits_on(
+    verdict: _Verdict, w: HeldGroup, now: Snapshot, roomier: Sequence[Node | None]
+) -> bool:
+    """Say whether the group still cannot start; some nodes have more room than after the plan."""
     config, tree, takings = verdict.config, verdict.tree, verdict.takings
-    lowest = takings.lowest.get(w.group.queue)
-    has_right = lowest is not None and lowest < w.group.priority
-    if has_right and preempts(w.group, config, tree):
-        return _nothing_is_better(verdict, now)
-    roomier = {n: now.nodes_by_name.get(n) for n in takings.roomier()}
+    if takings.has_lower(w.group) and preempts(w.group, config, tree):
+        return not roomier and _nothing_is_better(verdict, now)
     if not roomier and not takings.left:
         return True
     if w.is_plain and _is_short(w, now.nodes, takings):
@@ -151,15 +151,14 @@ def _waits_on(verdict: _Verdict, w: HeldGroup, now: Snapshot) -> bool:
     if _limits_give(verdict, w):
         return False
     return not any(
-        node is not None and (not w.is_plain or _copies(w, node, takings))
-        for node in roomier.values()
+        node is not None and (not w.is_plain or _copies(w, node, takings)) for node in roomier
     )
 
 
 def _nothing_is_better(verdict: _Verdict, now: Snapshot) -> bool:
     """Say whether nothing has left, and nobody may be evicted who might not have been then."""
     takings, ends_s = verdict.takings, verdict.protection_ends_s
-    if takings.left or takings.roomier():
+    if takings.left:
         return False
     if ends_s is not None and ends_s <= now.taken_at_s:
         return False

@@ -147,6 +147,10 @@ class Takings:
     def _group(self, key: GroupKey | None) -> Group | None:
         return None if key is None else self._group_of.get(key)
 
+    def has_lower(self, group: Group) -> bool:
+        """Say whether the group's queue has work that may be preempted, of lower priority."""
+        return self.lowest.get(group.queue, group.priority) < group.priority
+
     def roomier(self) -> list[str]:
         """Return the nodes that have more room of something than the plan would have left."""
         return [n for n, of in self.more.items() if any(v < 0 for v in of.values())]
