@@ -3,9 +3,10 @@
 Section 1 of docs/design/order.md: only that makes demand.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..models import GroupKey, NodeName, Pod, PodKey, PodState, PodTerm, QueueName
+from .begun import with_begun_kept
 from .evictable import evictable, evictable_flags, flags_of, given_up, given_up_flags
 from .fitting import Field, is_tied
 from .holds import holds
@@ -25,14 +26,27 @@ def emptied(scene: Scene) -> Field:
 
 def usable_pods(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:
     """Return the pending pods of each group that could run on the emptied cluster."""
-    usable = _Usable(scene)
     nobody: dict[GroupKey, tuple[Pod, ...]] = dict.fromkeys(scene.roster.keys(), ())
-    return nobody | {m.key: usable.of(m) for m in scene.roster.waiting}
+    found = [_usable_on(of) for of in _cases(scene)]
+    return nobody | {k: max((f[k] for f in found), key=len) for k in found[0]}
 
 
 def could_run(scene: Scene, key: GroupKey) -> bool:
     """Say whether some pending pods of one group could run, without looking at any other group."""
-    return bool(_Usable(scene).of(scene.roster[key]))
+    return any(_Usable(of).of(of.roster[key]) for of in _cases(scene))
+
+
+def _cases(scene: Scene) -> Iterator[Scene]:
+    """Yield the scene, and the one with those kept who make a start possible, if there are any."""
+    yield scene
+    kept = with_begun_kept(scene)
+    if kept is not None:
+        yield kept
+
+
+def _usable_on(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:
+    usable = _Usable(scene)
+    return {m.key: usable.of(m) for m in scene.roster.waiting}
 
 
 class _Usable:

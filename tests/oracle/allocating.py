@@ -60,6 +60,19 @@ def allocation_problems(
             yield f"devices of {c.nodes[n].name}"
 
 
+def having_parts(c: Cluster) -> frozenset[int]:
+    """Return the pods that have a part of a device: others may have one because they do."""
+    multiple = {d.id for n in c.nodes for d in n.pool_devices if d.multiple}
+    devices = {x.key: x.devices for x in c.snapshot.claims if x.allocated}
+    return frozenset(
+        i
+        for i in c.sitting
+        if multiple.intersection(
+            [*c.pods[i].claimed, *(d for key in _named(c, i) for d in devices.get(key, ()))]
+        )
+    )
+
+
 def _here(spec: ClaimSpec, node: Node) -> ClaimSpec:
     """Leave out the extended resources that a device plug-in of the node has."""
     offered = dict(node.plugged) if node.pool_devices else dict(node.allocatable)

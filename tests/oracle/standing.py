@@ -21,6 +21,7 @@ from fractions import Fraction
 from itertools import chain, combinations
 
 from apportion.models import UNLIMITED, Config, Snapshot
+from oracle.allocating import having_parts
 from oracle.amount import Vec, minus, plus
 from oracle.cluster import ROOT, Cluster
 from oracle.filling import water_filling
@@ -79,11 +80,12 @@ class Standing:
         self._kept: dict[frozenset[int], frozenset[int]] = {}
         self.could_run: dict[int, tuple[int, ...]] = {}
         """Pending pods, per group, that make demand."""
-        gone = c.evictable | self.given_up(NOTHING)
+        given_up = self.given_up(NOTHING)
+        cases = [c.evictable | given_up, (c.evictable - having_parts(c)) | given_up]
         for g in range(len(c.groups)):
-            pods = self._could_start(g, gone)
-            if pods is not None:
-                self.could_run[g] = pods
+            found = [p for gone in cases if (p := self._could_start(g, gone)) is not None]
+            if found:
+                self.could_run[g] = max(found, key=len)
         self.demand: list[Vec] = [c.zero for _ in every]
         self._sum_demand(ROOT)
         self.e: list[list[Fraction]] = [[Fraction(0)] * c.slot for _ in every]

@@ -4,12 +4,24 @@ from random import Random
 
 import pytest
 
-from apportion.models import GroupKey, Snapshot
+from apportion.models import ClaimSpec, DeviceRequest, GroupKey, PodClaim, PoolDevice, Snapshot
 from apportion.policies import could_run
 from apportion.policies.could_run import Alike, usable_pods
 from apportion.policies.members import Members as GroupMembers
 
-from .builders import Members, node, queue, replace, scene, snapshot, spread, standing
+from .builders import (
+    Members,
+    evicted,
+    node,
+    placed,
+    queue,
+    replace,
+    scene,
+    snapshot,
+    spread,
+    standing,
+)
+from .conftest import Solve
 
 
 def test_equal_groups_of_a_full_and_an_open_queue_are_told_apart() -> None:
@@ -74,3 +86,38 @@ def test_counting_finds_what_placing_one_by_one_finds(
     placed = usable_pods(scene(world))
 
     assert {g: len(p) for g, p in counted.items()} == {g: len(p) for g, p in placed.items()}
+
+
+def _overdrawn(wanted: int, *more: Members) -> Snapshot:
+    """Return a device that is begun and of which no other counter is left, and who wants parts."""
+    card, room, name = "d.example.com/n/memory", "d.example.com/n/a/room", "d.example.com/n/a"
+    device = PoolDevice(
+        name, ("gpu",), counters={card: 2}, multiple=True, parts={"gpu": {room: 1}}
+    )  # fmt: skip
+    host = node("n", 9, pool_devices=(device,), counters={card: 1, room: 4})
+    claims = {"claims": (PodClaim("c", "", ClaimSpec(((DeviceRequest("r", "gpu"),),))),)}
+    has = {"claimed": (name,), "draws": {room: 1}}
+    return snapshot(
+        host, queue("q"),
+        Members("old", "q", on=["n"], spec=claims, pod=has),
+        Members("g", "q", waiting=wanted, minimum=wanted, priority=9, spec=claims),
+        *more,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("wanted", "could"), [(1, 1), (3, 3), (4, 0)])
+def test_who_has_begun_a_device_makes_a_part_possible_where_counters_are_overdrawn(
+    wanted: int, could: int, solve: Solve
+) -> None:
+    """Emptied, the cluster could not begin the device again."""
+    world = _overdrawn(wanted)
+
+    assert standing(world).could_run[GroupKey("x/g")] == could
+    made = solve(world)
+    assert (len(placed(made)), evicted(made)) == (could, set())
+
+
+def test_who_has_begun_a_device_keeps_nobody_who_needs_its_place() -> None:
+    world = _overdrawn(1, Members("large", "q", cpu=9, waiting=1))
+
+    assert standing(world).could_run[GroupKey("x/large")] == 1

@@ -11,7 +11,6 @@ import pytest
 from apportion.models import Config, Plan, Snapshot
 from apportion.models.snapshot import write
 from apportion.models.value import to_json
-from properties.known import KNOWN
 from properties.reduction import reduced
 
 SOAK = 10
@@ -67,32 +66,20 @@ class Property:
 
 
 def shards(ci: int, first: int, each: int = 25) -> list[Any]:
-    """Return the seeds of ``ci`` clusters by shards, and those of the soak, which are others.
-
-    Clusters of known defects stand alone, so that the others of their shard are tried all the same.
-    """
-
+    """Return the seeds of ``ci`` clusters by shards, and those of the soak, which are others."""
     middle, end = first + ci, first + ci + ci * SOAK
 
-    def marked(seeds: list[int], name: str, *marks: pytest.MarkDecorator) -> Any:
-        soak = [pytest.mark.soak] if seeds and seeds[0] >= middle else []
-        return pytest.param(seeds, id=name, marks=[*marks, *soak])
-
     def shard(start: int) -> Any:
-        seeds = [s for s in range(start, start + each) if s not in KNOWN]
-        return marked(seeds, f"seeds{start}to{start + each - 1}")
+        marks = [pytest.mark.soak] if start >= middle else []
+        name = f"seeds{start}to{start + each - 1}"
+        return pytest.param(list(range(start, start + each)), id=name, marks=marks)
 
-    def known(seed: int) -> Any:
-        return marked([seed], f"seed{seed}", pytest.mark.xfail(strict=True, reason=KNOWN[seed]))
-
-    together = [shard(s) for s in range(first, end, each)]
-    return [*together, *(known(s) for s in range(first, end) if s in KNOWN)]
+    return [shard(s) for s in range(first, end, each)]
 
 
 def on_clusters(seeds: Iterable[int], tally: Tally, prop: Property) -> None:
     """Ask for the property of every cluster; show all faults, and the first as small as it gets."""
     shown: list[str] = []
-    seeds = list(seeds)
     for seed in seeds:
         started = time.perf_counter()
         faults = prop.of(seed)
@@ -100,7 +87,7 @@ def on_clusters(seeds: Iterable[int], tally: Tally, prop: Property) -> None:
         tally.counts[MILLISECONDS] += round(1000 * (time.perf_counter() - started))
         for kind in {f.kind for f in faults}:
             tally.counts[kind] += 1
-        if faults and not shown and seeds[0] not in KNOWN:
+        if faults and not shown:
             shown.append("\n".join(_smallest(seed, prop, faults[0].kind)))
         shown += [f"seed {seed}: {f.kind}: {f.says}" for f in faults]
     assert not shown, "\n".join(shown)
