@@ -19,6 +19,19 @@ TRIES = 24
 """Up to so many choices of domains are hunted in."""
 
 
+def make_room(draft: Draft, group: GroupKey, pods: Sequence[Pod], is_hopeless: bool) -> bool:
+    """Start the pods where others have left idle room, and evict more only where that is not all.
+
+    ``is_hopeless``: nobody could be evicted for them.
+    """
+    is_lent = draft.leftovers.lend(group, pods)
+    done = is_lent and not draft.quota_gap(group, draft.ask(pods)) and bool(draft.place_all(pods))
+    if not done and not is_hopeless:
+        done = hunt(draft, group, pods)
+    draft.leftovers.settle(group)
+    return done
+
+
 def hunt(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> bool:
     """Make room for the pods: where they share a domain, in the one where it costs least."""
     choices = [c for c in draft.field.choices(pods) if c.hard]

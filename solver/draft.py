@@ -20,6 +20,7 @@ from .footing import Pledges
 from .fragments import fragments_of
 from .gone import Gone
 from .herd import Herd, herd_of
+from .leftovers import Leftovers
 from .placing import place_all
 from .pools import Pools, limited_queues, open_quotas
 from .scores import Nodes, Score
@@ -86,6 +87,11 @@ class Draft:
     def gone(self) -> Gone:
         """What of the herd is evicted."""
         return Gone(self.scene, self.herd)
+
+    @cached_property
+    def leftovers(self) -> Leftovers:
+        """What victims have freed and those for whom they leave do not use."""
+        return Leftovers(self)
 
     @cached_property
     def _standings(self) -> Standings:
@@ -262,6 +268,8 @@ class Draft:
                 pools.add(at, None if for_all else taker, self.scene.row(pod))
         if taker is not None and not for_all:
             self._takers[pod.key] = taker
+            if node is not None:
+                self.leftovers.note(pod, node, taker, 1)
         self.evicted[pod.key] = -1 if node is None else node
         self.gone.note(pod, 1)
         self._account([pod], -1)
@@ -277,10 +285,17 @@ class Draft:
         if taker is not None:
             for pools, at in self._pools_of(pod, node):
                 pools.add(at, taker, -1 * self.scene.row(pod))
+            if node >= 0:
+                self.leftovers.note(pod, node, taker, -1)
         self._account([pod], 1)
 
     def withdraw(self, group: GroupKey) -> None:
-        """Take back all that the group starts, and let stay whom it takes."""
+        """Take back all that the group starts, and let stay whom it takes.
+
+        So with others that use what is left of these.
+        """
+        for heir in self.leftovers.heirs_of(group):
+            self.withdraw(heir)
         for p in list(self.started.get(group, ())):
             self.take_back(p)
         for key in [k for k, taker in self._takers.items() if taker == group]:
@@ -307,6 +322,7 @@ class Draft:
 
     def waive(self, group: GroupKey) -> None:
         """Forget the group's right to what was freed."""
+        self.leftovers.give_back(group)
         for node in self.claims_of.pop(group, ()):
             self.pools.waive(node, group)
             self.changes.append(node)

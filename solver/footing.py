@@ -16,8 +16,10 @@ from ..policies.standing import MEASURES, Measure
 if TYPE_CHECKING:
     from .draft import Draft
 
-Pledge = tuple[tuple[QueueName, ...], tuple[int, ...], Measure]
+Footing = tuple[tuple[QueueName, ...], tuple[int, ...], Measure]
 """Queues that stay within a measure in these columns."""
+Pledge = tuple[Footing, ...]
+"""What a right rests on: one of these is enough."""
 
 
 class Pledges:
@@ -28,18 +30,26 @@ class Pledges:
 
     def add(self, pledges: Iterable[Pledge]) -> None:
         for p in pledges:
-            for q in p[0]:
+            for q in {q for queues, _, _ in p for q in queues}:
                 self._by_queue.setdefault(q, {})[p] = None
 
     def bear(self, draft: "Draft", path: Sequence[QueueName], row: Matrix) -> bool:
         """Say whether so much more in the queues of a path breaks none of them."""
-        return all(
-            draft.use[q][r] + row[r] <= draft.table.floors[measure][q][r]
-            for q in path
-            for _, asks, measure in self._by_queue.get(q, ())
-            for r in asks
-            if r in draft.table.columns and row[r]
-        )
+        open_: dict[Footing, bool] = {}
+
+        def holds(footing: Footing) -> bool:
+            if footing not in open_:
+                queues, asks, measure = footing
+                open_[footing] = all(
+                    draft.use[q][r] + (row[r] if q in path else 0)
+                    <= draft.table.floors[measure][q][r]
+                    for q in queues
+                    for r in asks
+                    if r in draft.table.columns
+                )
+            return open_[footing]
+
+        return all(any(map(holds, p)) for q in path for p in self._by_queue.get(q, ()))
 
 
 def rights_to(
@@ -59,7 +69,7 @@ def rights_to(
         if queue == g.queue:
             continue
         pledge = _cross(draft, g.queue, queue, asks, runner, int(draft.gone.of_runner[runner]))
-        if pledge is None:
+        if not pledge:
             return None
         out[pledge] = None
     return list(out)
@@ -72,8 +82,10 @@ def _cross(
     asks: tuple[int, ...],
     runner: int,
     lost: int,
-) -> Pledge | None:
+) -> Pledge:
+    """Return what a right could rest on as things are."""
     herd = draft.herd
+    out: list[Footing] = []
     for measure in MEASURES:
         branches = cross_branches(draft.scene, claimant, victim, asks, measure)
         if branches is None or not draft.table.holds_within(
@@ -83,8 +95,8 @@ def _cross(
         minimum, elastic = draft.standings.beyond(branches.victim, measure, asks)
         whole = lost >= herd.running[runner] and herd.has_minimum[runner]
         if minimum[runner] if whole else lost <= elastic[runner]:
-            return (branches.claimant, asks, measure)
-    return None
+            out.append((branches.claimant, asks, measure))
+    return tuple(out)
 
 
 def above_guarantees(draft: "Draft", group: GroupKey, taken: Iterable[GroupKey]) -> bool:

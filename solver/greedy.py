@@ -20,7 +20,7 @@ from ..policies.members import Members, Standing
 from ..policies.ranks import ranks_of
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
-from .domain_hunt import hunt
+from .domain_hunt import make_room
 from .draft import Draft, Spares
 from .leveling import first_of, queue_priority
 from .lines import Line
@@ -368,9 +368,7 @@ class _Greedy:
             tuple(sorted((id(p.spec), p.role) for p in pods)),
         )  # fmt: skip
         tied = any(p.spec.sees_pods for p in pods) or bool(self.scene.bonds.of_group(group))
-        if not tied and kind in self._hopeless:
-            return False
-        if hunt(draft, group, pods):
+        if make_room(draft, group, pods, not tied and kind in self._hopeless):
             return True
         self._hopeless.add(kind)
         return False

@@ -34,6 +34,21 @@ class Pools:
         """Say whether the group has freed something there."""
         return group in self._freed.get(at, ())
 
+    def left(self, at: int, group: GroupKey) -> Matrix | None:
+        """Return what a group has freed there and does not use; None if it has freed nothing."""
+        freed = self._freed.get(at, {}).get(group)
+        return None if freed is None else np.asarray(np.maximum(freed, 0))
+
+    def is_even(self, at: int, group: GroupKey) -> bool:
+        """Say whether the group uses there what it has freed, no more and no less."""
+        freed = self._freed.get(at, {}).get(group)
+        return freed is not None and not freed.any()
+
+    def cede(self, at: int, taker: GroupKey, other: GroupKey, row: Matrix) -> None:
+        """Let another group have so much of what the taker has freed."""
+        self.add(at, taker, -row)
+        self.add(at, other, row)
+
     def add(self, at: int, taker: GroupKey | None, row: Matrix) -> None:
         """Let so much more be there, for the taker or (None) for all; a negative row is less."""
         if taker is None:

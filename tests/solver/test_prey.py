@@ -101,7 +101,7 @@ def test_prey_is_what_places_say_of_each(seed: int, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(hunt, "prey_of", both)
     monkeypatch.setattr(domain_hunt, "prey_of", both)
     config = Config()
-    made = large(Large(nodes=40, waiting=150, queues=15, seed=seed, fill=0.9))
+    made = large(Large(nodes=40, waiting=250, queues=15, seed=seed, fill=0.9))
     rank_and_place(Scene(made, config, rules_for(config)))
     assert len(asked) > 5
     assert all(asked)
