@@ -233,6 +233,8 @@ class PodStatusBody(Hot):
     conditions: list[ConditionBody] | None = None
     container_statuses: list[ContainerStatusBody] | None = None
     init_container_statuses: list[ContainerStatusBody] | None = None
+    resources: ResourcesBody | None = None
+    allocated_resources: Quantities | None = None
     resize: str | None = None
     resource_claim_statuses: list[ResourceClaimBody] | None = None
     extended_resource_claim_status: ExtendedClaimBody | None = None

@@ -201,9 +201,8 @@ class Shapes:
         own: tuple[object, ...] = ()
         if defaulted or selects_own_labels(spec):
             own = (thing.namespace, thing.labels, defaulted)
-        if status is not None and (status.container_statuses or status.init_container_statuses):
-            own = (*own, status.container_statuses, status.init_container_statuses)
-            own = (*own, status.resize, status.conditions if _resizes(status) else None)
+        if status is not None and any(given := _given(status)):
+            own = (*own, *given, status.resize, status.conditions if _resizes(status) else None)
         own = (*own, *marks_of(thing, self._world))
         return self._encode(
             (
@@ -221,6 +220,14 @@ class Shapes:
                 own,
             )
         )
+
+
+def _given(status: PodStatusBody) -> tuple[object, ...]:
+    """Return what the kubelet says of amounts that it has given."""
+    return (
+        status.container_statuses, status.init_container_statuses,
+        status.resources, status.allocated_resources,
+    )  # fmt: skip
 
 
 def _resizes(status: PodStatusBody) -> bool:

@@ -2,7 +2,7 @@
 
 Σ of the containers and sidecars, at least the highest step of the init containers (each step with
 the sidecars started before it), the pod-level amounts instead where given, plus overhead.
-Sources: KEP-753 (sidecars), KEP-2837 (pod-level resources), KEP-1287 (in-place resize).
+Sources: KEP-753 (sidecars), KEP-2837 (pod-level resources), KEP-1287, KEP-5419 (in-place resize).
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,14 @@ from typing import Any
 from ...models import Amounts
 from ...models.quantity import parse, parse_signed
 from ..paths import below
-from .body_pod import ContainerBody, ContainerStatusBody, PodBody, PodSpecBody, ResourcesBody
+from .body_pod import (
+    ContainerBody,
+    ContainerStatusBody,
+    PodBody,
+    PodSpecBody,
+    PodStatusBody,
+    ResourcesBody,
+)
 from .faults import Faults
 
 Raw = Mapping[str, Any]
@@ -60,7 +67,7 @@ def requests_of(pod: PodBody, defaults: Defaults | None, faults: Faults) -> Amou
     for of in (_allocated, _actual) if given else ():
         _raise(total, _sum(*([(c, of(given, c, a, faults)) for c, a in cs] for cs in wanted)))
     if spec.resources is not None:
-        total.update(_pod_level(spec.resources, total, faults))
+        total.update(_pod_level(pod, spec.resources, total, faults))
     _add(total, amounts(spec.overhead, "spec.overhead", faults))
     total.pop("pods", None)
     return Amounts(total)
@@ -121,14 +128,30 @@ def _container(
 
 
 def _pod_level(
-    resources: ResourcesBody, total: Mapping[str, int], faults: Faults
+    pod: PodBody, resources: ResourcesBody, total: Mapping[str, int], faults: Faults
 ) -> dict[str, int]:
+    """Return what is asked for the pod as a whole; while it is resized, the most of all."""
     asked = amounts(resources.requests, "spec.resources.requests", faults)
     limits = amounts(resources.limits, "spec.resources.limits", faults)
     for r, v in limits.items():
         if r not in asked and r not in total:
             asked[r] = v
+    given = _given_to_the_pod(pod.status, faults)
+    if given and _resize_is_infeasible(pod):
+        asked.update((r, v) for r, v in given.items() if r in asked)
+    else:
+        _raise(asked, {r: v for r, v in given.items() if r in asked})
     return {r: v for r, v in asked.items() if r in _POD_LEVEL or r.startswith("hugepages-")}
+
+
+def _given_to_the_pod(status: PodStatusBody | None, faults: Faults) -> dict[str, int]:
+    """Return the most of what the kubelet has promised to the pod as a whole, and what it has."""
+    if status is None:
+        return {}
+    given = amounts(status.allocated_resources, "status.allocatedResources", faults)
+    actual = status.resources.requests if status.resources is not None else None
+    _raise(given, amounts(actual, "status.resources.requests", faults))
+    return given
 
 
 def _given(pod: PodBody) -> dict[str, ContainerStatusBody]:

@@ -113,6 +113,9 @@ class Storage:
         if claim is not None:
             if claim.deleted_s is not None:
                 return Volume(shared, problem=f"{named} is being deleted; make it anew")
+            if raw.ephemeral is not None and not _is_made_for(claim, thing):
+                said = f"{named} was not made for {thing.title}; delete it, or rename the volume"
+                return Volume(shared, problem=said)
             return self._of_claim(claim, claim.body.spec or body.ClaimSpec(), shared, named)
         if raw.ephemeral is None:
             rejected = self.ledger.refused(named)
@@ -238,6 +241,14 @@ def claim_key(thing: Thing, raw: VolumeBody) -> str:
         name = claim.get("claimName")
         return f"{thing.namespace}/{name}" if isinstance(name, str) and name else ""
     return f"{thing.namespace}/{thing.name}-{raw.name}" if raw.ephemeral is not None else ""
+
+
+def _is_made_for(claim: Thing, pod: Thing) -> bool:
+    """Say whether the pod controls the claim, as it does those of its ephemeral volumes."""
+    owner = claim.owner
+    if owner is None or owner.kind != "Pod" or owner.name != pod.name:
+        return False
+    return not (owner.uid and pod.uid) or owner.uid == pod.uid
 
 
 def _is_map(value: Any) -> bool:

@@ -121,6 +121,28 @@ def test_an_infeasible_resize_counts_with_what_the_pod_has() -> None:
     assert resizing([pending]) == {"cpu": 3000, "memory": 2 * GI}
 
 
+@pytest.mark.parametrize(
+    ("reason", "want"),
+    [("", 4000), ("Deferred", 4000), ("Infeasible", 3000)],
+)
+def test_a_resize_of_the_pod_as_a_whole_counts_like_one_of_a_container(
+    reason: str, want: int
+) -> None:
+    pending = {"type": "PodResizePending", "status": "True", "reason": reason}
+    status = {
+        "resources": {"requests": {"cpu": "2"}},
+        "allocatedResources": {"cpu": "3", "memory": "8Gi"},
+        "conditions": [pending] if reason else [],
+    }
+    whole = {"requests": {"cpu": "4"}}
+    running = pod("p", containers=[container({})], resources=whole, nodeName="n", status=status)
+    other = pod("q", containers=[container({})], resources=whole, nodeName="n")
+    world = snapshot(running, other)
+
+    assert dict(pod_in(world, "p").spec.requests) == {"cpu": want}
+    assert dict(pod_in(world, "q").spec.requests) == {"cpu": 4000}
+
+
 def test_a_resize_of_two_containers_is_one_step() -> None:
     def container_status(name: str, cpu: str) -> dict[str, Any]:
         given = {"cpu": cpu}

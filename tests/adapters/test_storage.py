@@ -155,6 +155,27 @@ def test_an_ephemeral_volume_is_made_by_its_template() -> None:
 
 
 @pytest.mark.parametrize(
+    ("owners", "want"),
+    [
+        ([], "was not made for Pod default/p"),
+        ([{"kind": "Pod", "name": "q", "uid": "u1", "controller": True}], "was not made for"),
+        ([{"kind": "Pod", "name": "p", "uid": "old", "controller": True}], "was not made for"),
+        ([{"kind": "Pod", "name": "p", "uid": "u1", "controller": True}], ""),
+    ],
+)
+def test_a_claim_of_somebody_else_is_no_ephemeral_volume(owners: list[Data], want: str) -> None:
+    template = {"spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"]}}
+    raw = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}]
+    there = claim("p-scratch")
+    there["metadata"]["ownerReferences"] = owners
+
+    found = only(snapshot(pod("p", volumes=raw, meta={"uid": "u1"}), there, kind()))
+
+    assert want in found.problem
+    assert bool(found.problem) == bool(want)
+
+
+@pytest.mark.parametrize(
     ("provisioner", "want"),
     [
         (DRIVER, DRIVER),
