@@ -49,6 +49,10 @@ class Queue(Value, frozen=True):
     preempts: bool = True
     """Its groups may evict work of lower priority in the queue itself."""
     reclaims: Reclaims = Reclaims.ANY
+    preempt_min_runtime_s: int | None = None
+    """How long a group runs before it goes as a whole for one of its own queue; None: as above."""
+    reclaim_min_runtime_s: int | None = None
+    """The same for groups of other queues; None: as the queue above says, or not at all."""
     state: QueueState = QueueState.OPEN
     namespaces: frozenset[str] | None = None
     """Namespaces that may use the queue; None: all."""

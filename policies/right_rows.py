@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from .min_runtime import has_yet_to_run
 from .rights import cross_branches, limit_of
 from .standing import MEASURES, Measure, StandingTable, standing_of
 from .standing_rows import out_parts, within_var
@@ -17,7 +18,10 @@ def tell_rights(board: "Board", rule: str) -> None:
         for v in board.victims:
             if v.given_up:
                 continue
-            board.rights[c, v.index] = _right(board, rule, standing, c, v)
+            right = _right(board, rule, standing, c, v)
+            if right is not False and has_yet_to_run(board.scene, c.queue, v.members):
+                right = _in_part(board, rule, v, right)
+            board.rights[c, v.index] = right
 
 
 def _right(
@@ -37,6 +41,23 @@ def _right(
     if limit is None or v.priority < limit or right is False:
         return right
     return _lower(board, rule, v, limit, right)
+
+
+def _in_part(board: "Board", rule: str, v: "Victim", right: "Var | bool") -> "Var | bool":
+    """Return the right where it is one to pods of a group that does not go as a whole."""
+    if not v.surplus:
+        return False
+    memo = ("right to a part", v.index, right)
+    if memo not in board.answers:
+        part = board.flag(memo)
+        label = f"group {v.members.key}"
+        if not isinstance(right, bool):
+            board.at_most([(1, part), (-1, right)], 0, rule, label)
+        lost: list[Term] = [(1, board.lost(u)) for u in board.units_of(v)]
+        running = len(v.members.running)
+        board.at_most([*lost, (1, part)], running, rule, label)
+        board.answers[memo] = part
+    return board.answers[memo]
 
 
 def _lower(board: "Board", rule: str, v: "Victim", priority: int, right: "Var | bool") -> "Var":

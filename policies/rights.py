@@ -7,6 +7,7 @@ from ..models import GroupKey, Pod, QueueName, Reclaims
 from .evictable import loss_priority, victim_priority
 from .limits import limits_of
 from .members import Members
+from .min_runtime import goes_too_soon
 from .outcome import Outcome
 from .places import places_of
 from .scene import Scene
@@ -186,6 +187,8 @@ class Rights:
         scene = self._scene
         limit = limit_of(scene, queue, v.group.queue, priority)
         if limit is not None and top >= limit:
+            return ""
+        if goes_too_soon(scene, queue, v, lost):
             return ""
         if queue == v.group.queue:
             return "own"

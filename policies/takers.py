@@ -11,6 +11,7 @@ from typing import overload
 from ..models import GroupKey, QueueName
 from .evictable import loss_priority
 from .items import Item
+from .min_runtime import goes_too_soon
 from .outcome import Outcome
 from .places import may_go
 from .prefixes import Prefixes, changed_by, items_after, items_of_started
@@ -150,7 +151,7 @@ class Takers:
         """Return "own", "cross" or "" for no right of such a claimant to the victim's lost pods."""
         queue, priority, asks = kind
         of, top = self._victim(victim)
-        if not self._is_below(queue, of, priority, top):
+        if not self._is_below(queue, of, priority, top) or self._is_too_soon(queue, victim):
             return ""
         if queue == of:
             return "own"
@@ -174,14 +175,21 @@ class Takers:
         """Yield the kinds of claimants with a right to the victim's lost pods."""
         of, top = self._victim(victim)
         own, cross = self._into(of)
-        yield from (k for k in own if self._is_below(of, of, k[1], top))
+        if not self._is_too_soon(of, victim):
+            yield from (k for k in own if self._is_below(of, of, k[1], top))
         for (ways, asks), kinds in cross.items():
             if self._may_lose(victim, ways, asks):
-                yield from (k for k in kinds if self._is_below(k[0], of, k[1], top))
+                for k in kinds:
+                    if self._is_below(k[0], of, k[1], top) and not self._is_too_soon(k[0], victim):
+                        yield k
 
     def _is_below(self, claimant: QueueName, victim: QueueName, priority: int, top: int) -> bool:
         limit = limit_of(self._scene, claimant, victim, priority)
         return limit is None or top < limit
+
+    def _is_too_soon(self, claimant: QueueName, victim: GroupKey) -> bool:
+        lost = len(self._outcome.losses.get(victim, ()))
+        return goes_too_soon(self._scene, claimant, self._scene.roster[victim], lost)
 
     def groups(self, kind: _Kind) -> Sequence[GroupKey]:
         return self._by_kind[kind]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..models import GroupKey, Pod, QueueName
 from ..policies.ledger import Matrix
 from ..policies.limits import limits_of
+from ..policies.min_runtime import goes_too_soon
 from ..policies.rights import asks_of, cross_branches, limit_of
 from ..policies.standing import MEASURES, Measure
 
@@ -66,9 +67,12 @@ def rights_to(
         limit = limit_of(scene, g.queue, queue, g.priority)
         if limit is not None and herd.priority[runner] >= limit:
             return None
+        lost = int(draft.gone.of_runner[runner])
+        if goes_too_soon(scene, g.queue, scene.roster[victim], lost):
+            return None
         if queue == g.queue:
             continue
-        pledge = _cross(draft, g.queue, queue, asks, runner, int(draft.gone.of_runner[runner]))
+        pledge = _cross(draft, g.queue, queue, asks, runner, lost)
         if not pledge:
             return None
         out[pledge] = None

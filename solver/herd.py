@@ -18,11 +18,13 @@ from ..policies.evictable import evictable, given_up, victim_priority
 from ..policies.eviction_cost import victim_weights
 from ..policies.ledger import Matrix
 from ..policies.members import Members, Standing
+from ..policies.min_runtime import min_runtime_s, running_since_s
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
 from ..policies.tracker import Mask
 
 Numbers = NDArray[np.int64]
+_LONG_AGO_S = -(1 << 60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Herd:
         self.nobody: Numbers = np.zeros(0, dtype=np.int64)
         self.of_queue = [np.flatnonzero(self.queue == k) for k in range(len(self.queues))]
         """The runners of each queue."""
+        self._yet_to_run: dict[QueueName, Mask | None] = {}
         self.priority = self._each(lambda r: r.priority)
         self.running = self._each(lambda r: len(r.members.running))
         self.able = self._each(lambda r: len(r.able))
@@ -74,6 +77,23 @@ class Herd:
         of = victim_weights(self._scene)
         weights = [of[r.priority, r.members.group.queue] for r in self.runners]
         return np.array(weights, dtype=np.float64)
+
+    def yet_to_run(self, claimant: QueueName) -> Mask | None:
+        """Say which runners may not go as a whole yet, for a group of the queue; None: all may."""
+        if claimant not in self._yet_to_run:
+            runtimes = [min_runtime_s(self._scene, claimant, q) for q in self.queues]
+            found: Mask | None = None
+            if any(runtimes):
+                until_s = self._since_s + np.array(runtimes, dtype=np.int64)[self.queue]
+                found = until_s > self._scene.snapshot.taken_at_s
+            self._yet_to_run[claimant] = found
+        return self._yet_to_run[claimant]
+
+    @cached_property
+    def _since_s(self) -> Numbers:
+        """When runners started; where nobody knows, long ago."""
+        starts = [running_since_s(r.members.running) for r in self.runners]
+        return np.array([_LONG_AGO_S if s is None else s for s in starts], dtype=np.int64)
 
     @cached_property
     def node_of(self) -> Mapping[PodKey, int]:

@@ -147,6 +147,8 @@ class Leftovers:
                 may[at] = herd.priority[at] < (limit if limit is not None else g.priority)
             elif limit is not None:
                 may[at] &= herd.priority[at] < limit
+        if (soon := herd.yet_to_run(g.queue)) is not None:
+            may &= ~soon | (gone < herd.running)
         if group in herd.at:
             may[herd.at[group]] = False
         return may

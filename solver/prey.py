@@ -107,6 +107,9 @@ def prey_of(draft: Draft, group: GroupKey, pods: Sequence[Pod]) -> Preys | None:
     own = free & (queue == herd.number.get(g.queue, -1)) & (herd.priority[at] < lower)
     single = np.where(own, surplus, single)
     takes |= own & whole
+    if (soon := herd.yet_to_run(g.queue)) is not None:
+        takes &= ~soon[at]
+        single = np.where(soon[at], np.minimum(single, np.maximum(left - 1, 0)), single)
     spared = own if draft.spares == "own" else takes | (single > 0)
     inside: Mask = np.zeros(len(at), dtype=np.bool_)
     for k in np.unique(queue[spared]).tolist():

@@ -12,6 +12,7 @@ from ...policies.evictable import evictable, victim_priority
 from ...policies.fitting import Field
 from ...policies.limits import limits_of
 from ...policies.members import Members, Standing
+from ...policies.min_runtime import goes_too_soon, min_runtime_s
 from ...policies.outcome import Outcome
 from ...policies.quota import non_preemptible_use
 from ...policies.rights import asks_of, cross_branches, limit_of, rights_of
@@ -117,9 +118,9 @@ def why_it_runs_on(outcome: Outcome, g: Members, m: Members) -> Story:
             )
         if theirs >= ours:
             return "priority", f"runs with priority {theirs} in the same queue, against {ours}"
-        return "budget", (
+        return _too_soon(outcome, g, m) or ("budget", (
             "runs with lower priority, but the rules bear no eviction that would suffice"
-        )
+        ))  # fmt: skip
     queues = scene.tree.queues
     if scene.config.evictions != "all":
         return "settings", "runs, and the settings let nobody evict across queues"
@@ -136,7 +137,18 @@ def why_it_runs_on(outcome: Outcome, g: Members, m: Members) -> Story:
     best = Outcome(scene, {**outcome.places, **start}, outcome.evicted, bound=())
     if rights_of(best).may(g.key, m.key, outcome.kept(m.key)):
         return "budget", "may be evicted, but the rules bear no eviction that would suffice"
+    if (soon := _too_soon(outcome, g, m)) is not None:
+        return soon
     return _within(best, g, m, other[-1] if other else m.group.queue)
+
+
+def _too_soon(outcome: Outcome, g: Members, m: Members) -> Story | None:
+    """Say so where the group has yet to run for as long as its queues let it."""
+    scene, queue = outcome.scene, g.group.queue
+    if not goes_too_soon(scene, queue, m, len(outcome.kept(m.key))):
+        return None
+    runtime_s = min_runtime_s(scene, queue, m.group.queue)
+    return "runtime", f"runs for less than the {runtime_s} s that its queues give it"
 
 
 def _within(best: Outcome, g: Members, m: Members, branch: QueueName) -> Story:

@@ -21,6 +21,7 @@ from .faults import Faults, Ledger
 from .meta import Thing
 from .pods import go_bool
 from .resources import amounts
+from .times import duration_s
 
 NAMESPACES = "apportion.dev/namespaces"
 _ALLOWED = "allowed-namespaces"
@@ -50,6 +51,8 @@ class QueueDraft:
     reclaimable: bool = True
     preempts: bool = True
     reclaims: Reclaims = Reclaims.ANY
+    preempt_min_runtime_s: int | None = None
+    reclaim_min_runtime_s: int | None = None
     state: QueueState = QueueState.OPEN
     namespaces: frozenset[str] | None = None
     created_s: int = 0
@@ -153,13 +156,24 @@ def kai_queue(thing: Thing, ledger: Ledger) -> QueueDraft:
         draft.deserved[resource] = UNLIMITED if quota < 0 else _up(quota * units)
         if limit >= 0:
             draft.capability[resource] = _up(limit * units)
-    for path, field_ in (
-        ("spec.preemptMinRuntime", spec.preempt_min_runtime),
-        ("spec.reclaimMinRuntime", spec.reclaim_min_runtime),
-    ):
-        if field_:
-            ledger.warn(thing.title, path, _NOT_USED)
+    draft.preempt_min_runtime_s = _runtime_s(
+        thing, "spec.preemptMinRuntime", spec.preempt_min_runtime, ledger
+    )
+    draft.reclaim_min_runtime_s = _runtime_s(
+        thing, "spec.reclaimMinRuntime", spec.reclaim_min_runtime, ledger
+    )
     return draft
+
+
+def _runtime_s(thing: Thing, path: str, written: object, ledger: Ledger) -> int | None:
+    """Return the duration in seconds; None where there is none, or none to read (a warning)."""
+    if written is None:
+        return None
+    try:
+        return duration_s(written if isinstance(written, str) else str(written))
+    except ValueError as e:
+        ledger.warn(thing.title, path, f"{e}; what the queue above says counts")
+        return None
 
 
 def _kai_path(part: str, resource: str) -> str:

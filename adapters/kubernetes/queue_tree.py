@@ -79,6 +79,8 @@ def _queue(
         reclaimable=d.reclaimable,
         preempts=d.preempts,
         reclaims=d.reclaims,
+        preempt_min_runtime_s=d.preempt_min_runtime_s,
+        reclaim_min_runtime_s=d.reclaim_min_runtime_s,
         state=d.state,
         namespaces=d.namespaces,
         created_s=d.created_s,

@@ -4,7 +4,7 @@ Whoever comes then is planned as if the held groups were not there: no plan star
 none lacks what newcomers take. docs/design/live.md says when that is so, and why.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from ...models import (
     QueueName,
     Snapshot,
 )
+from ...policies.min_runtime import is_said, running_since_s, runtime_said_s
 from ...policies.tree import Tree
 from .held_group import HeldGroup, held_group, is_shut, preempts
 from .reclaiming import nobody_reclaims
@@ -103,7 +104,7 @@ def _verdict(seen: Snapshot, config: Config, made: Plan) -> _Verdict | None:
 def _protection_ends_s(
     seen: Snapshot, config: Config, tree: Tree, waiting: Sequence[HeldGroup]
 ) -> int | None:
-    """Return when the first protected pod that a held group has a right to is so no more."""
+    """Return when something protected that a held group has a right to is so no more."""
     tops: dict[QueueName, int] = {}
     for w in waiting:
         if preempts(w.group, config, tree):
@@ -116,7 +117,20 @@ def _protection_ends_s(
             group = seen.groups_by_key.get(p.group)
             if group is not None and max(group.priority, p.priority) < tops.get(group.queue, 0):
                 ends.append(at)
+    if tops and is_said(tree):
+        ends += _runtimes_end_s(seen, tree, tops)
     return min(ends, default=None)
+
+
+def _runtimes_end_s(seen: Snapshot, tree: Tree, tops: Mapping[QueueName, int]) -> Iterator[int]:
+    """Yield when groups of lower priority have run for as long as their own queue says."""
+    for g in seen.groups:
+        if g.queue in tops and g.priority < tops[g.queue]:
+            running = [p for p in seen.pods_by_group.get(g.key, ()) if p.holds]
+            since_s = running_since_s(running)
+            end_s = (since_s or 0) + runtime_said_s(tree, g.queue, g.queue)
+            if since_s is not None and end_s > seen.taken_at_s:
+                yield end_s
 
 
 def _holds(verdict: _Verdict, now: Snapshot) -> bool:

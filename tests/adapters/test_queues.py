@@ -189,6 +189,24 @@ def test_kai_queues_have_kais_units_and_defaults() -> None:
     assert team.parent == "dept"
 
 
+def test_kai_queues_say_how_long_work_runs_at_least() -> None:
+    world = snapshot(
+        queue("dept", api=KAI, preemptMinRuntime="1h30m", reclaimMinRuntime="0s"),
+        queue("team", api=KAI, parentQueue="dept"),
+        queue("typo", api=KAI, preemptMinRuntime="ten minutes", reclaimMinRuntime="90s"),
+    )
+
+    runtimes = {
+        q.name: (q.preempt_min_runtime_s, q.reclaim_min_runtime_s)
+        for q in world.queues
+        if q.name != "default"
+    }
+    assert runtimes == {"dept": (5400, 0), "team": (None, None), "typo": (None, 90)}
+    (warning,) = world.warnings
+    assert (warning.object, warning.path) == ("Queue typo", "spec.preemptMinRuntime")
+    assert "what the queue above says counts" in warning.message
+
+
 def test_weights_become_whole_numbers_together() -> None:
     world = snapshot(
         queue("a", api=KAI, resources={"gpu": {"overQuotaWeight": 0.5}}),

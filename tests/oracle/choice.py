@@ -245,6 +245,8 @@ def may_ever_evict(s: Standing, g: int, unit: Unit) -> bool:
     if h == g or not c.groups[g].may_preempt or not unit.pods <= c.evictable:
         return False
     mine, theirs = c.queue_of[g], c.queue_of[h]
+    if set(c.running[h]) <= unit.pods and c.is_fresh(mine, h):
+        return False
     if mine == theirs:
         return c.queues[mine].preempts and c.priority_of(h, unit.pods) < c.groups[g].priority
     branches = c.branches(mine, theirs)

@@ -221,6 +221,19 @@ class Cluster:
         """Return the larger of the group's and the lost pods' priorities."""
         return max([self.groups[g].priority, *(self.pods[i].priority for i in lost)])
 
+    def is_fresh(self, mine: int, h: int) -> bool:
+        """Say whether the group has run for less than it may before queue ``mine`` takes it all."""
+        way = self.path[self.queue_of[h]]
+        if mine == self.queue_of[h]:
+            said = [self.queues[q].preempt_min_runtime_s for q in way]
+        else:
+            common = set(way) & set(self.path[mine])
+            branch = max((n for n, q in enumerate(way) if q not in common), default=0)
+            said = [self.queues[q].reclaim_min_runtime_s for q in way[branch:]]
+        least = [s for s in said if s is not None]
+        starts = [s for i in self.running[h] if (s := self.pods[i].started_s) is not None]
+        return bool(least and starts) and self.snapshot.taken_at_s - min(starts) < least[0]
+
     def given_up(self, started: AbstractSet[int]) -> frozenset[int]:
         """Return the pods of broken groups that go for nobody where these pods start."""
         left = [b.allowed for b in self.snapshot.budgets]

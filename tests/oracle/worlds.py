@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Literal
 
+from msgspec.structs import replace
+
 from apportion.models import (
     Amounts,
     Budget,
@@ -96,6 +98,7 @@ def world(seed: int, size: Size) -> Snapshot:
     _add_foreign(w)
     for n in range(rng.randint(4, w.limits.groups)):
         _add_group(w, n)
+    _add_runtimes(w, Random(f"runtimes {size} {seed}"))
     return snapshot_of(
         taken_at_s=NOW,
         nodes=tuple(w.nodes),
@@ -179,6 +182,19 @@ def _add_queues(w: World) -> None:
                 namespaces=frozenset({"a"}) if w.rarely(15) else None,
             )
         )
+
+
+def _add_runtimes(w: World, rng: Random) -> None:
+    """Let some queues give work time to run: some of what runs has had it, some not."""
+    if rng.random() < 0.8:
+        return
+
+    def drawn() -> int | None:
+        return rng.choice((None, None, 0, 15, 35, 60))
+
+    w.queues = [
+        replace(q, preempt_min_runtime_s=drawn(), reclaim_min_runtime_s=drawn()) for q in w.queues
+    ]
 
 
 def _add_foreign(w: World) -> None:

@@ -73,7 +73,23 @@ def cluster(seed: int, size: Size = LARGE) -> Snapshot:
     rng = Random(f"cluster {size.nodes} {seed}")
     common = {f for f in OFTEN if rng.randrange(4)}
     rare = {f for f in RARELY if not rng.randrange(5)}
-    return _Maker(rng, size, frozenset(common | rare)).make()
+    made = _Maker(rng, size, frozenset(common | rare)).make()
+    return _with_runtimes(made, Random(f"runtimes {size.nodes} {seed}"))
+
+
+def _with_runtimes(made: Snapshot, rng: Random) -> Snapshot:
+    """Let queues of some clusters give work time to run; the others stay what they were."""
+    if rng.randrange(5):
+        return made
+
+    def drawn() -> int | None:
+        return rng.choice((None, None, 0, 12, 25, 60))
+
+    queues = [
+        replace(q, preempt_min_runtime_s=drawn(), reclaim_min_runtime_s=drawn())
+        for q in made.queues
+    ]
+    return replace(made, queues=tuple(queues))
 
 
 class _Maker:

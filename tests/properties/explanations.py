@@ -21,6 +21,7 @@ from apportion.policies.evictable import evictable
 from apportion.policies.exchange import exchange
 from apportion.policies.givers import Giver, starters, takeable
 from apportion.policies.members import Standing
+from apportion.policies.min_runtime import has_yet_to_run
 from apportion.policies.objection import Objection
 from apportion.policies.order import objections
 from apportion.policies.outcome import Outcome
@@ -255,6 +256,7 @@ def claim_faults(outcome: Outcome, key: GroupKey, order: Order) -> Iterator[str]
             "polite": not g.may_preempt,
             "settings": scene.config.evictions != "all",
             "budget": True,
+            "runtime": has_yet_to_run(scene, g.queue, m),
         }
         if not facts.get(r.claim, not own):
             yield f"{r.group}: {r.claim} is not so"

@@ -74,6 +74,8 @@ WANT = [
     ("devices-that-a-node-has-lost", "new", ORDER, {"capacity"}, ["too little nvidia.com/gpu"], []),
     ("many-of-a-full-queue", "w-0", ORDER, {"quota"}, ["queue full is at 1 of its limit of 1 cpu"],
      ["set the limit of queue full to 2 cpu"]),
+    ("work-that-has-just-started", "urgent", ORDER, {"capacity"}, ["too little cpu"],
+     ["add 1 node like n0"]),
 ]  # fmt: skip
 
 
@@ -115,6 +117,15 @@ def test_rivals_are_named_with_their_better_claim(solver: SolverProcess) -> None
     (rival,) = found.order.rivals
     assert (rival.group, rival.claim) == ("default/job-1", "age")
     assert rival.why == "has the same priority and is older by 1 min"
+
+
+def test_how_long_work_runs_at_least_is_told(solver: SolverProcess) -> None:
+    found = why("work-that-has-just-started", "urgent", solver)
+
+    assert found.order is not None
+    (rival,) = found.order.rivals
+    assert (rival.group, rival.claim) == ("default/fresh", "runtime")
+    assert rival.why == "runs for less than the 600 s that its queues give it"
 
 
 def test_who_completes_a_broken_gang_is_a_rival_that_never_gives_way(solver: SolverProcess) -> None:

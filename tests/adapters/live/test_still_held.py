@@ -241,6 +241,15 @@ def test_protection_that_ends_is_planned_where_it_has_rights() -> None:
     assert told_apart(seen, lambda s: later(s, s=3)) is None
 
 
+def test_runtimes_of_its_queue_that_are_over_are_planned() -> None:
+    seen = stuck(Members("late", "q", on=["n1"], pod={"started_s": NOW - 57}))
+    timed = replace(seen, queues=(replace(seen.queues[0], preempt_min_runtime_s=60),))
+    assert planned(timed).held
+
+    assert told_apart(timed, lambda s: later(s, s=2)) is not None
+    assert told_apart(timed, lambda s: later(s, s=3)) is None
+
+
 def test_groups_that_see_pods_are_always_planned() -> None:
     gang = Members("gang", "q", cpu=3, waiting=3, minimum=3, spec=SHY)
 
