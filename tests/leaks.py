@@ -11,6 +11,7 @@ from apportion import models
 from apportion.adapters.kubernetes.kinds import READERS
 from apportion.adapters.masking.vocabulary import KEYS, KINDS, NAMES, VALUES
 from apportion.models import Snapshot
+from apportion.policies.registry import built_in
 
 NUMBER = re.compile(r"[+-]?[0-9]*")
 SHORT = 4
@@ -32,6 +33,8 @@ def _fields() -> Iterator[str]:
 
 
 READ = {kind for _, kind in READERS}
+RULES = frozenset(built_in())
+"""They stand in reasons why groups are held; a label may be called the same."""
 FIELDS = frozenset(_fields())
 
 
@@ -71,7 +74,7 @@ def resources(snapshot: Snapshot) -> set[str]:
 
 def left(masked: bytes, originals: Iterable[str], snapshot: Snapshot) -> list[str]:
     """Return which of the original names are still found in the masked file."""
-    stay = FIELDS | KEYS | NAMES | WORDS | KINDS | READ | resources(snapshot)
+    stay = FIELDS | KEYS | NAMES | WORDS | KINDS | READ | RULES | resources(snapshot)
     texts = {t for t in strings(json.loads(masked)) if t not in stay}
     words = {w for t in texts for w in re.split(r"[/ ]", t)} - stay
     everything = "\n".join(texts)

@@ -120,7 +120,7 @@ class Gathered:
     def _take(self, snapshot: Snapshot) -> None:
         """Bring what is known up to date."""
         if snapshot.nodes is not self._nodes:
-            special = frozenset(str(n.name) for n in snapshot.nodes if _tells_pods_apart(n))
+            special = frozenset(str(n.name) for n in snapshot.nodes if tells_pods_apart(n))
             if special != self._special:
                 self._forget()
             self._nodes, self._special = snapshot.nodes, special
@@ -247,7 +247,7 @@ def differing(before: Collection[T], now: Collection[T]) -> tuple[list[T], list[
     return [a for a in before if id(a) not in there], [b for b in now if id(b) not in was]
 
 
-def _tells_pods_apart(node: Node) -> bool:
+def tells_pods_apart(node: Node) -> bool:
     """Say whether it matters which of the node's devices or cells a pod has."""
     of = (node.devices, node.blocks, node.numa, node.pool_devices, node.counters, node.plugged)
     return any(of)

@@ -40,7 +40,7 @@ def held_group(seen: Snapshot, key: GroupKey, placed: frozenset[PodKey]) -> Held
         asks=frozenset(r for p in members if p.state in _COUNT for r in p.spec.requests),
         least={r: min(a[r] for a in asked) for r in named},
         need=1 if begun else max(1, group.effective_minimum - ended),
-        is_plain=all(asks_only_for_room(p.spec) for p in pods),
+        is_plain=all(asks_only_for_room(p.spec) and not p.spec.host_ports for p in pods),
     )
 
 

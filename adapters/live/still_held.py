@@ -56,7 +56,8 @@ class StillHeld:
     def note(self, seen: Snapshot, config: Config, made: Plan) -> None:
         """Take up what a full plan has held; what it cannot be told of later is forgotten."""
         self._answer = None
-        self._verdict = _verdict(seen, config, made) if _is_lasting(seen, made) else None
+        lasts = _is_lasting(seen, made) and not config.moves  # others' restarts may start it
+        self._verdict = _verdict(seen, config, made) if lasts else None
 
     def beside(self, now: Snapshot, config: Config) -> Snapshot | None:
         """Return the snapshot without what is still held; None where that may have changed."""
@@ -156,17 +157,16 @@ def _waits_on(
 ) -> bool:
     """Say whether the group still cannot start; some nodes have more room than after the plan."""
     config, tree, takings = verdict.config, verdict.tree, verdict.takings
+    gives = _limits_give(verdict, w)
     if takings.has_lower(w.group) and preempts(w.group, config, tree):
-        return not roomier and _nothing_is_better(verdict, now)
-    if not roomier and not takings.left:
+        return not roomier and not gives and _nothing_is_better(verdict, now)
+    if not roomier and not takings.left and not gives:
         return True
     if w.is_plain and _is_short(w, now.nodes, takings):
         return True
-    if _limits_give(verdict, w):
+    if not w.is_plain or takings.opened or gives:
         return False
-    return not any(
-        node is not None and (not w.is_plain or _copies(w, node, takings)) for node in roomier
-    )
+    return not any(node is not None and _copies(w, node, takings) for node in roomier)
 
 
 def _nothing_is_better(verdict: _Verdict, now: Snapshot) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from ...models import Group, GroupKey, Plan, Pod, PodState, QueueName, Snapshot
-from .gathered import differing
+from .gathered import differing, tells_pods_apart
 
 _ENDED = (PodState.TERMINATING, PodState.SUCCEEDED, PodState.FAILED)
 _TAKES = PodState.RUNNING
@@ -26,6 +26,8 @@ class Takings:
         self.strange = False
         self.left = False
         """A pod that ran has ended, or is leaving."""
+        self.opened = False
+        """One of these has kept others from places by more than the amounts that it took."""
         self.unready = False
         """A pod that was ready is not, or the other way round."""
         self.touched: set[GroupKey] = set()
@@ -42,6 +44,7 @@ class Takings:
         self.heaps: defaultdict[tuple[QueueName | None, bool], Counter[str]] = defaultdict(Counter)
         """By queue (None: of other schedulers) and whether the nodes take pods, slots included."""
         self._open = frozenset(n.name for n in seen.nodes if n.takes_pods)
+        self._special = frozenset(n.name for n in seen.nodes if tells_pods_apart(n))
         self.lowest: dict[QueueName, int] = {}
         """By queue with work that may be preempted, the lowest priority of it so far."""
         for p in seen.pods:
@@ -114,6 +117,7 @@ class Takings:
         self.strange |= state not in _ENDED or (is_gang and state is not PodState.SUCCEEDED)
         assert pod.node is not None
         self.left = True
+        self.opened |= bool(pod.spec.anti_affinity) or pod.node in self._special
         _add(self.used[pod.node], pod, -1)
         _add(self.more[pod.node], pod, -1)
         self._count(pod, -1)

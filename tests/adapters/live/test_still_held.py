@@ -11,6 +11,7 @@ from apportion.models import (
     Amounts,
     Config,
     GroupKey,
+    HostPort,
     PodKey,
     PodState,
     PodTerm,
@@ -51,6 +52,13 @@ def two_queues(due: int, other: int = 0, **more: Any) -> Snapshot:
     return snapshot(*nodes, queue("q", due, **more), queue("q2", other), gang, *there, *stays)
 
 
+def beside_one(*more: Any, spec: Any = None, **of_queue: Any) -> Snapshot:
+    """Return a node with a pod of one core, and another one that waits for what that keeps."""
+    waits = Members("waits", "q", waiting=1, spec=spec)
+    host = {"kubernetes.io/hostname": "n1"}
+    return snapshot(node("n1", 4, labels=host), queue("q", **of_queue), waits, *more)
+
+
 def told_apart(seen: Snapshot, change: Callable[[Snapshot], Snapshot]) -> Snapshot | None:
     """Plan what was seen, and return what is planned of the changed cluster beside what waits."""
     kept = StillHeld()
@@ -69,6 +77,12 @@ def later(seen: Snapshot, *more: Members, gone: str = "", s: int = 1, **changed:
         "taken_at_s": seen.taken_at_s + s,
     }  # fmt: skip
     return snapshot_of(**{**fields, **changed})
+
+
+def replaced(seen: Snapshot, gone: str, cpu: int = 1) -> Snapshot:
+    """Return the cluster once somebody else's pod has as much on n1 as the one that has gone."""
+    now = later(seen, gone=gone)
+    return replace(now, pods=(foreign("f", cpu, "n1"), *now.pods))
 
 
 def with_pod(seen: Snapshot, key: str, **fields: Any) -> Snapshot:
@@ -149,6 +163,9 @@ LIMITED = full(
 )  # fmt: skip
 """There is room, but of 12 cores the queue uses 4, and the gang asks for 9."""
 SHY = {"anti_affinity": (PodTerm("kubernetes.io/hostname", only("r"), None),)}
+PORT = {"host_ports": (HostPort(80),)}
+AWAY = {"anti_affinity": (PodTerm("kubernetes.io/hostname", only("waits"), None),)}
+FIRST = Members("a", "q", cpu=2, waiting=1, priority=9, created_s=NOW - 200)
 
 
 @pytest.mark.parametrize(
@@ -201,6 +218,18 @@ SHY = {"anti_affinity": (PodTerm("kubernetes.io/hostname", only("r"), None),)}
         pytest.param(
             two_queues(due=8, other=3), lambda s: later(s, Members("new", "q2", waiting=1)),
             id="a newcomer makes what runs in its queue fair game",
+        ),
+        pytest.param(
+            beside_one(Members("r", "q", on=["n1"], spec=PORT), spec=PORT),
+            lambda s: replaced(s, "r0"), id="a port is free, and its room taken again",
+        ),
+        pytest.param(
+            beside_one(Members("r", "q", on=["n1"], spec=AWAY)),
+            lambda s: replaced(s, "r0"), id="one has gone that bore it not, and its room as well",
+        ),
+        pytest.param(
+            beside_one(FIRST, capability={"cpu": 2000}),
+            lambda s: replaced(s, "a0", 2), id="who was to start has gone, and its room as well",
         ),
     ],
 )  # fmt: skip
@@ -261,6 +290,13 @@ def test_other_settings_are_planned_with() -> None:
     kept.note(seen, GREEDY, planned(seen))
 
     assert kept.beside(later(seen), replace(GREEDY, grace_s=1)) is None
+
+
+def test_all_is_planned_where_running_pods_may_be_moved() -> None:
+    kept, seen, settings = StillHeld(), full(), replace(GREEDY, moves=1)
+    kept.note(seen, settings, planned(seen))
+
+    assert kept.beside(later(seen), settings) is None
 
 
 def test_a_plan_made_for_want_of_a_better_one_is_not_relied_on() -> None:
