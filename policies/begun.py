@@ -7,30 +7,40 @@ then rests on those who have one. Everywhere else, whoever leaves only makes roo
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import combinations
 
 from msgspec.structs import replace
 
-from ..models import Node, Pod
+from ..models import Node, Pod, PodKey
 from .evictable import evictable
 from .scene import Scene
 
+SOME = 4
+"""Of so many who have begun, any may be kept; of more, all of them or none."""
 
-def with_begun_kept(scene: Scene) -> Scene | None:
-    """Return the scene in which nobody evicts those who have begun; None where there are none."""
+
+def with_begun_kept(scene: Scene) -> Iterator[Scene]:
+    """Yield the scenes in which some of those who have begun are evicted for nobody."""
+    kept = _beginners(scene)
+    least = 1 if len(kept) <= SOME else len(kept)
+    for n in range(least, len(kept) + 1):
+        for some in combinations(kept, n):
+            pods = tuple(
+                replace(p, preemptable=False) if p.key in some else p for p in scene.snapshot.pods
+            )
+            yield Scene(replace(scene.snapshot, pods=pods), scene.config, scene.rules)
+
+
+def _beginners(scene: Scene) -> list[PodKey]:
+    """Return the evictable pods that have a part of such a device."""
     begun = frozenset(_overdrawn(scene)) if scene.asks("claims") else frozenset[str]()
     claims = {c.key: c.devices for c in scene.snapshot.claims if c.allocated}
 
-    def stays(p: Pod) -> bool:
-        if not begun or not (p.claimed or p.spec.claims) or not evictable(scene, p):
-            return False
+    def has_begun(p: Pod) -> bool:
         named = (d for c in p.spec.claims for d in claims.get(c.claim, ()))
-        return not begun.isdisjoint((*p.claimed, *named))
+        return not begun.isdisjoint((*p.claimed, *named)) and evictable(scene, p)
 
-    kept = {p.key for p, _ in scene.holders if stays(p)}
-    if not kept:
-        return None
-    pods = tuple(replace(p, preemptable=False) if p.key in kept else p for p in scene.snapshot.pods)
-    return Scene(replace(scene.snapshot, pods=pods), scene.config, scene.rules)
+    return [p.key for p, _ in scene.holders if begun and has_begun(p)]
 
 
 def _overdrawn(scene: Scene) -> Iterator[str]:

@@ -3,7 +3,8 @@
 Section 1 of docs/design/order.md: only that makes demand.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from ..models import GroupKey, NodeName, Pod, PodKey, PodState, PodTerm, QueueName
 from .begun import with_begun_kept
@@ -27,26 +28,20 @@ def emptied(scene: Scene) -> Field:
 def usable_pods(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:
     """Return the pending pods of each group that could run on the emptied cluster."""
     nobody: dict[GroupKey, tuple[Pod, ...]] = dict.fromkeys(scene.roster.keys(), ())
-    found = [_usable_on(of) for of in _cases(scene)]
-    return nobody | {k: max((f[k] for f in found), key=len) for k in found[0]}
+    usable = _Usable(scene)
+    found = nobody | {m.key: usable.of(m) for m in scene.roster.waiting}
+    short = [m.key for m in scene.roster.waiting if len(found[m.key]) < len(m.pending)]
+    short = [key for key in short if any(p.spec.claims for p in scene.roster[key].pending)]
+    for kept in with_begun_kept(scene) if short else ():
+        usable = _Usable(kept)
+        for key in short:
+            found[key] = max(found[key], usable.of(kept.roster[key]), key=len)
+    return found
 
 
 def could_run(scene: Scene, key: GroupKey) -> bool:
     """Say whether some pending pods of one group could run, without looking at any other group."""
-    return any(_Usable(of).of(of.roster[key]) for of in _cases(scene))
-
-
-def _cases(scene: Scene) -> Iterator[Scene]:
-    """Yield the scene, and the one with those kept who make a start possible, if there are any."""
-    yield scene
-    kept = with_begun_kept(scene)
-    if kept is not None:
-        yield kept
-
-
-def _usable_on(scene: Scene) -> dict[GroupKey, tuple[Pod, ...]]:
-    usable = _Usable(scene)
-    return {m.key: usable.of(m) for m in scene.roster.waiting}
+    return any(_Usable(of).of(of.roster[key]) for of in chain([scene], with_begun_kept(scene)))
 
 
 class _Usable:

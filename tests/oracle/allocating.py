@@ -60,17 +60,22 @@ def allocation_problems(
             yield f"devices of {c.nodes[n].name}"
 
 
-def having_parts(c: Cluster) -> frozenset[int]:
-    """Return the pods that have a part of a device: others may have one because they do."""
-    multiple = {d.id for n in c.nodes for d in n.pool_devices if d.multiple}
-    devices = {x.key: x.devices for x in c.snapshot.claims if x.allocated}
-    return frozenset(
-        i
+def beginners(c: Cluster) -> frozenset[int]:
+    """Return the pods with parts of devices that could not be begun again: counters lack for it."""
+    of_claim = {x.key: x.devices for x in c.snapshot.claims if x.allocated}
+    has = {
+        i: {*c.pods[i].claimed, *(d for key in _named(c, i) for d in of_claim.get(key, ()))}
         for i in c.sitting
-        if multiple.intersection(
-            [*c.pods[i].claimed, *(d for key in _named(c, i) for d in devices.get(key, ()))]
-        )
-    )
+    }
+    busy = set[str]().union(*has.values(), *of_claim.values())
+    scarce: set[str] = set()
+    for node in c.nodes:
+        left = dict(node.counters)
+        in_use = [d for d in node.pool_devices if d.taken or d.id in busy]
+        for d in in_use:
+            _add(left, {name: -n for name, n in d.counters.items()})
+        scarce |= {d.id for d in in_use if d.multiple and any(left[x] < 0 for x in d.counters)}
+    return frozenset(i for i, devices in has.items() if not scarce.isdisjoint(devices))
 
 
 def _here(spec: ClaimSpec, node: Node) -> ClaimSpec:

@@ -21,7 +21,7 @@ from fractions import Fraction
 from itertools import chain, combinations
 
 from apportion.models import UNLIMITED, Config, Snapshot
-from oracle.allocating import having_parts
+from oracle.allocating import beginners
 from oracle.amount import Vec, minus, plus
 from oracle.cluster import ROOT, Cluster
 from oracle.filling import water_filling
@@ -80,10 +80,13 @@ class Standing:
         self._kept: dict[frozenset[int], frozenset[int]] = {}
         self.could_run: dict[int, tuple[int, ...]] = {}
         """Pending pods, per group, that make demand."""
-        given_up = self.given_up(NOTHING)
-        cases = [c.evictable | given_up, (c.evictable - having_parts(c)) | given_up]
+        given_up, begun = self.given_up(NOTHING), sorted(c.evictable & beginners(c))
+        kept = (some for n in range(len(begun) + 1) for some in combinations(begun, n))
+        cases = [c.evictable.difference(some) | given_up for some in kept]
         for g in range(len(c.groups)):
-            found = [p for gone in cases if (p := self._could_start(g, gone)) is not None]
+            claims = any(c.pods[i].spec.claims for i in c.pending[g])
+            tried = (self._could_start(g, gone) for gone in cases[: None if claims else 1])
+            found = [pods for pods in tried if pods is not None]
             if found:
                 self.could_run[g] = max(found, key=len)
         self.demand: list[Vec] = [c.zero for _ in every]

@@ -88,18 +88,18 @@ def test_counting_finds_what_placing_one_by_one_finds(
     assert {g: len(p) for g, p in counted.items()} == {g: len(p) for g, p in placed.items()}
 
 
-def _overdrawn(wanted: int, *more: Members) -> Snapshot:
+def _overdrawn(wanted: int, *more: Members, room: int = 4, olds: int = 1) -> Snapshot:
     """Return a device that is begun and of which no other counter is left, and who wants parts."""
-    card, room, name = "d.example.com/n/memory", "d.example.com/n/a/room", "d.example.com/n/a"
+    card, part, name = "d.example.com/n/memory", "d.example.com/n/a/room", "d.example.com/n/a"
     device = PoolDevice(
-        name, ("gpu",), counters={card: 2}, multiple=True, parts={"gpu": {room: 1}}
+        name, ("gpu",), counters={card: 2}, multiple=True, parts={"gpu": {part: 1}}
     )  # fmt: skip
-    host = node("n", 9, pool_devices=(device,), counters={card: 1, room: 4})
+    host = node("n", 9, pool_devices=(device,), counters={card: 1, part: room})
     claims = {"claims": (PodClaim("c", "", ClaimSpec(((DeviceRequest("r", "gpu"),),))),)}
-    has = {"claimed": (name,), "draws": {room: 1}}
+    has = {"claimed": (name,), "draws": {part: 1}}
     return snapshot(
         host, queue("q"),
-        Members("old", "q", on=["n"], spec=claims, pod=has),
+        *(Members(f"old{i}", "q", on=["n"], spec=claims, pod=has) for i in range(olds)),
         Members("g", "q", waiting=wanted, minimum=wanted, priority=9, spec=claims),
         *more,
     )  # fmt: skip
@@ -115,6 +115,18 @@ def test_who_has_begun_a_device_makes_a_part_possible_where_counters_are_overdra
     assert standing(world).could_run[GroupKey("x/g")] == could
     made = solve(world)
     assert (len(placed(made)), evicted(made)) == (could, set())
+
+
+@pytest.mark.parametrize(("room", "could"), [(3, 1), (2, 1), (1, 0)])
+def test_one_of_those_who_have_begun_a_device_is_enough(
+    room: int, could: int, solve: Solve
+) -> None:
+    """Of two, one has to stay and one to go, where there is room for two parts."""
+    world = _overdrawn(1, room=room, olds=min(room, 2))
+
+    assert standing(world).could_run[GroupKey("x/g")] == could
+    made = solve(world)
+    assert (len(placed(made)), len(evicted(made))) == (could, could if room == 2 else 0)
 
 
 def test_who_has_begun_a_device_keeps_nobody_who_needs_its_place() -> None:
