@@ -121,13 +121,13 @@ def _within(device: Device, shares: Sequence[DeviceShare]) -> bool:
 def beyond_charges(snapshot: Snapshot) -> list[int]:
     """Return, by node, how much more could be charged on its devices than they count as.
 
-    A share of so many MiB is charged by the smallest device.
+    A share of so many MiB is charged by the smallest device of its resource.
     """
-    sizes = [d.memory_mib for n in snapshot.nodes for d in n.devices if d.memory_mib]
+    gpus = [n.devices if n.device_resource == GPU else () for n in snapshot.nodes]
+    sizes = [d.memory_mib for some in gpus for d in some if d.memory_mib]
     if not sizes or not any(p.spec.share and p.spec.share.memory_mib for p in snapshot.pods):
         return [0] * len(snapshot.nodes)
     least = min(sizes)
     return [
-        sum(-(-1000 * d.memory_mib // least) - 1000 for d in n.devices if d.memory_mib)
-        for n in snapshot.nodes
+        sum(-(-1000 * d.memory_mib // least) - 1000 for d in some if d.memory_mib) for some in gpus
     ]

@@ -12,7 +12,7 @@ from apportion.models import Amounts, Device, DeviceShare, GroupKey, Node, Pod, 
 from oracle.cell_worlds import with_cells
 from oracle.claiming import with_claims
 from oracle.leveled import with_levels
-from oracle.share_worlds import with_shares
+from oracle.share_worlds import charged_by_memory, with_shares
 from oracle.stored import with_volumes
 from oracle.worlds import CPU, GPU
 
@@ -90,7 +90,20 @@ def _with_dcus(base: Snapshot, rng: Random) -> Snapshot:
             of = replace(share, resource=DCU, models=(), mode="")
             p = replace(p, spec=replace(p.spec, share=of, requests=Amounts(asks)))
         pods.append(p)
-    return replace(base, nodes=tuple(nodes), pods=tuple(pods))
+    return _charged(replace(base, nodes=tuple(nodes), pods=tuple(pods)))
+
+
+def _charged(base: Snapshot) -> Snapshot:
+    """Charge shares by memory anew: the smallest device may be of another resource by now."""
+    gpus = [n for n in base.nodes if n.device_resource == GPU]
+    sizes = [d.memory_mib for n in gpus for d in n.devices if d.memory_mib]
+    pods = [
+        replace(p, spec=charged_by_memory(p.spec, min(sizes)))
+        if sizes and p.spec.share is not None and p.spec.share.memory_mib
+        else p
+        for p in base.pods
+    ]
+    return replace(base, pods=tuple(pods))
 
 
 def _of_dcus(node: Node) -> Node:

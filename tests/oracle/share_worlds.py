@@ -122,10 +122,9 @@ def _shared(spec: PodSpec, by_memory: bool, least: int, rng: Random) -> PodSpec:
         return spec
     devices = 2 if rng.random() < 0.1 else 1
     if by_memory and rng.random() < 0.7:
-        mib = rng.choice(SIZES)
-        share = DeviceShare("reservation", devices, memory_mib=mib)
-        each = min(1000, mib * 1000 // least)
-    elif rng.random() < 0.25:
+        share = DeviceShare("reservation", devices, memory_mib=rng.choice(SIZES))
+        return charged_by_memory(replace(spec, share=share), least)
+    if rng.random() < 0.25:
         cores, ppm = rng.choice((0, 30, 50, 100)), rng.choice(PARTS)
         share = DeviceShare("hami", devices, memory_ppm=ppm, cores_percent=cores)
         each = max(ppm // 1000, cores * 10)
@@ -135,6 +134,13 @@ def _shared(spec: PodSpec, by_memory: bool, least: int, rng: Random) -> PodSpec:
         each = ppm // 1000
     requests = Amounts({**spec.requests, GPU: each * devices})
     return replace(spec, share=share, requests=requests)
+
+
+def charged_by_memory(spec: PodSpec, least: int) -> PodSpec:
+    """Return the spec of a share by memory, charged as its part of the smallest device."""
+    assert spec.share is not None
+    each = min(1000, spec.share.memory_mib * 1000 // least)
+    return replace(spec, requests=Amounts({**spec.requests, GPU: each * spec.share.devices}))
 
 
 def _on_devices(pod: Pod, node: Node, there: list[Pod], rng: Random) -> Pod:
