@@ -27,6 +27,7 @@ _PART = "jobset.sigs.k8s.io/replicatedjob-name"
 _LWS = "leaderworkerset.sigs.k8s.io/name"
 _INDEX = "leaderworkerset.sigs.k8s.io/group-index"
 _SIZE = "leaderworkerset.sigs.k8s.io/size"
+_LEAST = "kueue.x-k8s.io/job-min-parallelism"
 _TRAINING_JOB = "training.kubeflow.org/job-name"
 _TRAINING = ("PyTorchJob", "TFJob", "PaddleJob", "XGBoostJob", "JAXJob", "MPIJob")
 _RAY = ("RayCluster", "RayJob", "RayService")
@@ -215,7 +216,14 @@ def _of_job(spec: ScaleSpec, thing: Thing | None, pods: Sequence[Candidate]) -> 
     status = thing.body.status if thing is not None else None
     seen = sum(c.state is PodState.SUCCEEDED for c in pods)
     gone = max(0, ((status.succeeded if status is not None else None) or 0) - seen)
-    return Gang(max(1, asked - gone), asked)
+    return Gang(max(1, min(asked - gone, _least(thing, asked))), asked)
+
+
+def _least(thing: Thing | None, asked: int) -> int:
+    """Return how many pods of a Job are enough, as Kueue may let fewer in than it asks for."""
+    written = thing.annotations.get(_LEAST, "") if thing is not None else ""
+    is_number = written.isascii() and written.isdigit() and len(written) <= 9
+    return int(written) if is_number else asked
 
 
 def _known(

@@ -117,7 +117,8 @@ class Grouping:
         ).draft
         minimum = count(ref.minimum or "")
         if minimum is None and not draft.hold:
-            draft.held("gang", f"min-available {ref.minimum!r} is no whole number; correct it")
+            wrong = f"{ref.said_by} {ref.minimum!r} is no whole number; correct it"
+            draft.held("gang", wrong)
         elif minimum is not None and draft.thing is None:
             draft.minimum = max(draft.minimum, minimum)
         return draft

@@ -1,7 +1,7 @@
 """Which group a pod says it belongs to, in every dialect, in order of precedence.
 
-Volcano first, then KAI, scheduler-plugins, Koordinator, upstream; the pod's owner comes last and is
-read elsewhere (:mod:`.owners`).
+Volcano first, then KAI, scheduler-plugins, Koordinator, upstream, Kueue; the pod's owner comes last
+and is read elsewhere (:mod:`.owners`).
 """
 
 from collections.abc import Iterator
@@ -19,6 +19,9 @@ _LIGHT = (
     ("pod-group.scheduling.sigs.k8s.io/name", "pod-group.scheduling.sigs.k8s.io/min-available"),
     ("gang.scheduling.koordinator.sh/name", "gang.scheduling.koordinator.sh/min-available"),
 )
+_KUEUE = "kueue.x-k8s.io/pod-group-name"
+_KUEUE_TOTAL = "kueue.x-k8s.io/pod-group-total-count"
+_KUEUE_FAST = "kueue.x-k8s.io/pod-group-fast-admission"
 
 
 class Dialect(IntEnum):
@@ -29,6 +32,7 @@ class Dialect(IntEnum):
     SCHEDULER_PLUGINS = 2
     KOORDINATOR = 3
     UPSTREAM = 4
+    KUEUE = 5
 
 
 DIALECT_OF_API = {
@@ -47,6 +51,12 @@ class Reference(NamedTuple):
     name: str
     minimum: str | None = None
     """Given where the reference itself declares the group, so that no object is needed."""
+
+    @property
+    def said_by(self) -> str:
+        """What the minimum is called there."""
+        return "pod-group-total-count" if self.dialect is Dialect.KUEUE else "min-available"
+
     template: str | None = None
     """Name of the declared group that this one is a replica of (Workloads of 1.35)."""
 
@@ -68,6 +78,9 @@ def references(thing: Thing) -> Iterator[Reference]:
         if of.get(name):
             yield Reference(Dialect.KOORDINATOR, of[name], of.get(minimum))
     yield from _upstream(thing)
+    # Kueue lets groups in before all of their pods exist where these are made one after another.
+    if labels.get(_KUEUE) and annotations.get(_KUEUE_FAST) != "true":
+        yield Reference(Dialect.KUEUE, labels[_KUEUE], annotations.get(_KUEUE_TOTAL, ""))
 
 
 def _upstream(thing: Thing) -> Iterator[Reference]:

@@ -143,6 +143,9 @@ def _warn_of_unused(thing: Thing, spec: KueueSpec, ledger: Ledger) -> None:
     if isinstance(borrows, dict) and borrows.get("policy", "Never") != "Never":
         said = "is not used: fair shares say who may take what others borrowed"
         ledger.warn(thing.title, "spec.preemption.borrowWithinCohort", said)
+    if spec.preemption and spec.preemption.within_cluster_queue == "LowerOrNewerEqualPriority":
+        said = "is read as LowerPriority: of equal priority what runs keeps its place"
+        ledger.warn(thing.title, "spec.preemption.withinClusterQueue", said)
     if spec.queueing_strategy == "StrictFIFO":
         said = "StrictFIFO is not used: who could start is not kept waiting by who could not"
         ledger.warn(thing.title, "spec.queueingStrategy", said)

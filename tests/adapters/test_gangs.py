@@ -252,6 +252,18 @@ def test_a_job_is_a_gang_where_kubernetes_makes_one_of_it(spec: Any, want: Group
     assert groups(job(**spec), *pods(3, "Job", "j")) == want
 
 
+@pytest.mark.parametrize(
+    ("least", "want"), [("2", 2), ("1", 1), ("3", 3), ("7", 3), ("0", 1), ("some", 3)]
+)
+def test_of_a_job_that_kueue_may_let_in_in_part_fewer_pods_are_enough(
+    least: str, want: int
+) -> None:
+    parted = job()
+    parted["metadata"]["annotations"] = {"kueue.x-k8s.io/job-min-parallelism": least}
+
+    assert groups(parted, *pods(3, "Job", "j")) == {"j": (want, {}, 3)}
+
+
 def test_pods_of_a_job_that_succeeded_and_are_gone_are_not_waited_for() -> None:
     done = pod("j-2", owner=("Job", "j"), nodeName="n", status={"phase": "Succeeded"})
     parallel = job(parallelism=4, completions=4, status={"succeeded": 2})

@@ -23,6 +23,7 @@ KOORDINATOR = "scheduling.sigs.k8s.io/v1alpha1"
 UPSTREAM = "scheduling.k8s.io/v1alpha2"
 LIGHT = "pod-group.scheduling.sigs.k8s.io/"
 GANG = "gang.scheduling.koordinator.sh/"
+KUEUE = "kueue.x-k8s.io/pod-group-"
 MIN_MEMBER = "scheduling.volcano.sh/group-min-member"
 
 
@@ -96,6 +97,33 @@ def upstream(name: str, **policy: Any) -> dict[str, Any]:
             {"workloadRef": {"name": "w", "podGroup": "g", "podGroupReplicaKey": "7"}},
             ("w-g-7", 2),
             id="a Workload of 1.35",
+        ),
+        pytest.param(
+            [],
+            {"labels": {f"{KUEUE}name": "g"}, "annotations": {f"{KUEUE}total-count": "2"}},
+            ("g", 2),
+            id="Kueue",
+        ),
+        pytest.param(
+            [],
+            {
+                "labels": {f"{KUEUE}name": "g"},
+                "annotations": {
+                    f"{KUEUE}total-count": "2",
+                    f"{KUEUE}fast-admission": "true",
+                },
+            },
+            ("p", 1),
+            id="Kueue's pods that are made one after another",
+        ),
+        pytest.param(
+            [pod_group("v", minMember=2)],
+            {
+                "labels": {f"{KUEUE}name": "g"},
+                "annotations": {f"{KUEUE}total-count": "3", **in_group("v")},
+            },
+            ("v", 2),
+            id="Volcano before Kueue",
         ),
         pytest.param(
             [pod_group("v", minMember=2), pod_group("s", api=PLUGINS, minMember=3)],
@@ -173,6 +201,13 @@ def test_the_largest_minimum_of_labels_counts_and_a_bad_one_holds() -> None:
 
     assert group_in(world, "g").minimum == 3
     assert "no whole number" in group_in(world, "h").hold[0].message
+
+
+def test_a_group_of_kueue_without_its_count_is_held() -> None:
+    world = snapshot(pod("p", labels={f"{KUEUE}name": "g"}))
+
+    (reason,) = group_in(world, "g").hold
+    assert reason.message == "pod-group-total-count '' is no whole number; correct it"
 
 
 def test_volcano_roles_have_minima() -> None:
