@@ -37,7 +37,10 @@ class Node(Value, frozen=True, dict=True):
     """It is of another shard: other schedulers fill it."""
     created_s: int = 0
     drivers: Mapping[str, int | None] = {}
-    """CSI drivers that the node has, and how many volumes each may attach yet; None: any number."""
+    """CSI drivers that the node has, and how many volumes each may attach yet; None: any number.
+
+    And the classes of which it has local volumes, with how many of these are free.
+    """
     devices: tuple[Device, ...] = ()
     """Its devices by index; () where no pod asks for a share of one."""
     hands_out: tuple[str, ...] = ()

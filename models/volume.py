@@ -16,7 +16,7 @@ class Volume(Value, frozen=True, order=True):
     places: tuple[tuple[NodeSelectorTerm, ...], ...] = ()
     """Of each tuple some term has to match the node; an empty tuple matches none."""
     driver: str = ""
-    """The CSI driver that attaches it; "": nothing is attached."""
+    """The CSI driver that attaches it, or the class that it takes a local volume of; "": none."""
     sharing: Sharing = ""
     """Pods that share it are on one ``node`` (ReadWriteOnce), or only one ``pod`` has it."""
     keys: tuple[str, ...] = ()

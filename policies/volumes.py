@@ -8,7 +8,7 @@ waits for its first consumer; and the CSI driver has to be on the node at all.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..models import GroupKey, Node, Pod, Reason
+from ..models import GroupKey, Node, Pod, Reason, Volume
 from ..models.selector import NodeSelectorTerm
 from .api import NodeFeatures
 from .outcome import Outcome
@@ -33,18 +33,14 @@ class Volumes:
         return NodeFeatures(labels=frozenset(keys), name=named, drivers=drivers)
 
     def refuse(self, pods: PodSet, node: Node) -> Reason | None:
-        for v in pods.spec.volumes:
-            said = v.problem
-            if not said and v.driver and v.driver not in node.drivers:
+        volumes = pods.spec.volumes
+        said = next((v.problem for v in volumes if v.problem), "")
+        said = said or next((w for v in volumes for w in _elsewhere(v, node)), "")
+        for v in volumes if not said else ():
+            if v.driver and v.driver not in node.drivers:
                 said = f"its CSINode does not list the driver {v.driver}"
-            for terms in v.places if not said else ():
-                if not any(_matches(t, node) for t in terms):
-                    wanted = " or ".join(f"({t})" for t in terms[:3]) or "no node"
-                    said = f"is not where the volume is or can be: {wanted}"
-                    break
-            if said:
-                return Reason(self.name, f"node {node.name}", said)
-        return None
+                break
+        return Reason(self.name, f"node {node.name}", said) if said else None
 
     def hold(self, outcome: Outcome, group: str) -> Iterable[Reason]:
         """Hold a group that cannot reach its minimum with the members whose claims are there."""
@@ -58,6 +54,14 @@ class Volumes:
         if (good or m.running) and m.is_whole([*m.running, *good]):
             return
         yield Reason(self.name, f"pod {bad[0].key}", _problem(bad[0]))
+
+
+def _elsewhere(volume: Volume, node: Node) -> Iterable[str]:
+    """Yield where the volume is or can be, of each list that does not name the node."""
+    for terms in volume.places:
+        if not any(_matches(t, node) for t in terms):
+            wanted = " or ".join(f"({t})" for t in terms[:3]) or "no node"
+            yield f"is not where the volume is or can be: {wanted}"
 
 
 def _problem(pod: Pod) -> str:

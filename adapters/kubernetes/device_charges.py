@@ -109,8 +109,11 @@ class Charges:
         return first is thing
 
     def _devices_of(self, kind: str) -> Mapping[str, None]:
-        found = self.claims.slices.taken(Selection(kind, ()))
-        return {} if isinstance(found, str) else found
+        """Return the devices of a class, with the tainted ones that some request bears."""
+        asked = [s for s in self.claims.selections.values() if s.kind == kind and s.tolerations]
+        bearing = {Selection(kind, ()), *(Selection(kind, (), s.tolerations) for s in asked)}
+        found = [self.claims.slices.taken(s) for s in bearing]
+        return {d: None for of in found if not isinstance(of, str) for d in of}
 
     @cached_property
     def _in_parts(self) -> AbstractSet[str]:

@@ -104,7 +104,7 @@ def nodes_of(objects: Objects, world: World, shares: bool) -> list[Node]:
     return world.charges.with_devices(
         replace(
             n,
-            drivers={**n.drivers, **drivers.get(n.name, {})},
+            drivers={**n.drivers, **drivers.get(n.name, {}), **world.storage.local.on(n.labels)},
             numa=world.numa.nodes.get(n.name),
             elsewhere=shard is not None and not shard.matches(n.labels),
         )

@@ -98,10 +98,7 @@ class Sites:
     def suits(self, thing: Thing, kind: str, spec: body.ClaimSpec) -> bool:
         """Say whether a volume is free, of the class, and enough for the claim."""
         has: body.VolumeSpec = thing.body.spec or body.VolumeSpec()
-        phase = thing.body.status.phase if thing.body.status else None
-        if has.claim_ref is not None or phase not in (None, "", "Available"):
-            return False
-        if (has.storage_class_name or "") != kind or thing.deleted_s is not None:
+        if not is_free(thing) or (has.storage_class_name or "") != kind:
             return False
         if (has.volume_mode or "Filesystem") != (spec.volume_mode or "Filesystem"):
             return False
@@ -113,6 +110,13 @@ class Sites:
         if selector is not None and not selector.matches(thing.labels):
             return False
         return size_of_volume(thing) >= size_of(spec)
+
+
+def is_free(thing: Thing) -> bool:
+    """Say whether a volume is there for whatever claim it suits."""
+    phase = thing.body.status.phase if thing.body.status else None
+    claimed = thing.body.spec is not None and thing.body.spec.claim_ref is not None
+    return not claimed and phase in (None, "", "Available") and thing.deleted_s is None
 
 
 def size_of(spec: body.ClaimSpec) -> int:

@@ -16,11 +16,12 @@ from ...models.volume import Sharing
 from . import body_storage as body
 from .body_pod import PodBody, PodSpecBody, VolumeBody
 from .faults import Ledger
+from .local_volumes import LocalVolumes, host_of
 from .meta import Thing
 from .migrated import PROVISIONERS, Sources, driver_of
 from .reader import Objects
 from .shape import checked
-from .sites import Sites, size_of, topology_term
+from .sites import Sites, is_free, size_of, size_of_volume, topology_term
 
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
@@ -52,6 +53,7 @@ class Storage:
     """By CSI driver, what its nodes call their place."""
     bounded: frozenset[str] = frozenset()
     """Namespaces in which ResourceQuotas bound claims."""
+    local: LocalVolumes = field(default_factory=LocalVolumes)
     users: Counter[str] = field(default_factory=Counter)
     """How many pods have a claim."""
     ledger: Ledger = field(default_factory=Ledger)
@@ -71,12 +73,14 @@ class Storage:
             {t.name: t for t in objects.of("storage.k8s.io", "CSIDriver")},
             ledger,
         )
+        classes = {t.name: t for t in objects.of("storage.k8s.io", "StorageClass")}
         return cls(
             {t.key: t for t in objects.of("", "PersistentVolumeClaim")},
             sites,
-            {t.name: t for t in objects.of("storage.k8s.io", "StorageClass")},
+            classes,
             keys,
             frozenset(t.namespace for t in objects.of("", "ResourceQuota") if bounds_claims(t)),
+            _local_volumes(sites.volumes, classes),
             ledger=ledger,
         )
 
@@ -94,7 +98,7 @@ class Storage:
             for raw in (pod.spec.volumes if pod.spec else None) or ()
             if (v := self._volume(thing, raw)) is not None
         ]
-        volumes = tuple(sorted(found))
+        volumes = tuple(sorted([*found, *(w for v in found for w in self.local.beside(v))]))
         if not volumes:
             return spec
         memo = (id(spec), volumes)
@@ -174,7 +178,8 @@ class Storage:
             if terms is not None and not terms:
                 said = f"{named}: no PersistentVolume of {kind.title} is free and large enough"
                 return Volume(shared, problem=said)
-            return Volume(shared, tuple([*places, *([terms] if terms else [])]), "", sharing)
+            lot = self.local.lot_of(kind.name, size_of(spec))
+            return Volume(shared, tuple([*places, *([terms] if terms else [])]), lot, sharing)
         allowed = made.allowed_topologies or ()
         if allowed:
             places.append(tuple(map(topology_term, allowed)))
@@ -215,6 +220,23 @@ class Storage:
         # Nothing shows what it is but its name: most CSI drivers say it in theirs.
         says = "csi" in re.split(r"[./-]", provisioner)
         return provisioner if says or provisioner in _ODD_DRIVERS else ""
+
+
+def _local_volumes(volumes: Mapping[str, Thing], classes: Mapping[str, Thing]) -> LocalVolumes:
+    """Return the free volumes of classes that make none, as far as each is on one host."""
+    silent = Sites()  # what is wrong with a volume is said where a pod could have it
+    found: dict[str, list[tuple[int, str | None]]] = {}
+    for thing in volumes.values():
+        kind = thing.body.spec.storage_class_name if thing.body.spec else None
+        of = classes.get(kind or "")
+        if of is not None and of.body.provisioner == _NO_PROVISIONER and is_free(thing):
+            places, _ = silent.of_volume(thing)
+            host = host_of(places[0]) if places else None
+            found.setdefault(of.name, []).append((size_of_volume(thing), host))
+    out = LocalVolumes()
+    for kind, those in found.items():
+        out.add(kind, those)
+    return out
 
 
 def drivers_of(thing: Thing) -> list[body.NodeDriver]:

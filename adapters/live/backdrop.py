@@ -302,7 +302,8 @@ class Backdrop:
             (version(_ATTACHMENT, CLAIM), self.users) if self.objects.of(*_ATTACHMENT) else ()
         )
         parts = tuple(self._made.get(x, 0) for x in ("cards laid", "numa", "devices"))
-        stamp = (shares, parts, version(_CSI_NODE, _ATTACHMENT), attached)
+        local = self.world.storage.local.on_host
+        stamp = (shares, parts, version(_CSI_NODE, _ATTACHMENT), attached, local)
         cards = self.world.cards
         self.books.put("cards of nodes", cards.book if shares and cards.by_node else None)
 

@@ -265,7 +265,9 @@ def test_a_volume_whose_claim_is_not_bound_in_time_is_free_again() -> None:
 
 
 def test_where_no_volume_is_left_it_is_said() -> None:
-    bench = Bench.of(node(), kind(LOCAL), claim("a"), claim("b"), uses("p", "a", "b"), volume("v"))
+    claims = claim("a"), claim("b"), uses("p", "a", "b")
+    bench = Bench.of(node(), kind(LOCAL), *claims, volume("v"), volume("w"))
+    bench.server.change(VOLUMES + "w", {"spec": {"claimRef": {"namespace": "x", "name": "y"}}})
     bench.server.controllers.append(binder(bench.server))
 
     with pytest.raises(NotReadyError, match=r"b: no PersistentVolume of StorageClass fast that"):
