@@ -1,15 +1,26 @@
 """Which nodes have devices for a pod's claims, while a plan grows pod by pod."""
 
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 import numpy as np
 
-from ..models import Claim, ClaimSpec, Pod
+from ..models import Claim, ClaimSpec, Node, Pod
 from .allocation import Ask, allocate, in_parts
 from .allocation_use import may_use, named_claims, own_asks
 from .tracker import Mask, World
+
+_Pools = tuple[Mapping[str, int], Mapping[str, int], AbstractSet[str]]
+"""The node of each counter and of each device, and the devices in parts."""
+
+
+def _pools(nodes: Sequence[Node]) -> _Pools:
+    return (
+        {c: i for i, n in enumerate(nodes) for c in n.counters},
+        {d.id: i for i, n in enumerate(nodes) for d in n.pool_devices},
+        in_parts(nodes),
+    )
 
 
 class AllocationTracker:
@@ -20,13 +31,13 @@ class AllocationTracker:
         self.is_idle = world.nobody(lambda spec: spec.claims)
         self._claims: Mapping[str, Claim] = world.claims
         self._held_by_pods = world.used_claims
-        self._busy: list[Counter[str]] = [Counter() for _ in world.nodes]
-        """How many have each device."""
-        self._drawn: list[Counter[str]] = [Counter() for _ in world.nodes]
-        self._node_of_counter = {c: i for i, n in enumerate(world.nodes) for c in n.counters}
-        self._in_parts = in_parts(world.nodes)
-        self._node_of = {d.id: i for i, n in enumerate(world.nodes) for d in n.pool_devices}
-        self._asks: list[list[tuple[str, ClaimSpec]]] = [[] for _ in world.nodes]
+        self._busy: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        """By node, how many have each device."""
+        self._drawn: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        self._node_of_counter, self._node_of, self._in_parts = world.kept(
+            "pool devices", lambda: _pools(world.nodes)
+        )
+        self._asks: defaultdict[int, list[tuple[str, ClaimSpec]]] = defaultdict(list)
         self._users: dict[str, list[tuple[str, int]]] = {}
         self._known: dict[int, tuple[Pod, Mask]] = {}
         self._changed: dict[int, set[int]] = {}

@@ -65,12 +65,25 @@ def leaves(outcome: Outcome, pod: Pod) -> bool:
 
 
 def kept_on(outcome: Outcome, node: int) -> Devices:
-    """Return the node's devices with all that stays."""
-    kept = outcome.scene.once("devices by kind", _idle).on(node)
-    for p in users_on(outcome.scene, node):
-        if not leaves(outcome, p):
-            kept.add(p)
-    return kept
+    """Return the node's devices with all that stays, to put pods there."""
+    scene = outcome.scene
+    if node in outcome.cleared:
+        return _with(scene, node, (p for p in users_on(scene, node) if not leaves(outcome, p)))
+    known = scene.once("devices before", _no_states)
+    if node not in known:
+        known[node] = _with(scene, node, users_on(scene, node))
+    return known[node].copy()
+
+
+def _with(scene: Scene, node: int, pods: Iterable[Pod]) -> Devices:
+    state = scene.once("devices by kind", _idle).on(node)
+    for p in pods:
+        state.add(p)
+    return state
+
+
+def _no_states(_: Scene) -> dict[int, Devices]:
+    return {}
 
 
 def _idle(scene: Scene) -> IdleDevices:
@@ -125,6 +138,11 @@ def _find(
     if case not in known:
         known[case] = state.find(pods, fewest=True) or state.find(pods)
     return known[case]
+
+
+def have_devices(scene: Scene, state: Devices, pods: Sequence[Pod]) -> bool:
+    """Say whether all shares that float and these pods have devices; what is found is kept."""
+    return _find(scene, state, pods) is not None
 
 
 def _nothing_found(_: Scene) -> dict[object, Mapping[int, tuple[int, ...]] | None]:

@@ -34,6 +34,8 @@ class DeviceStates:
         """A state of each number, which nobody changes."""
         self._answers: dict[object, dict[int, int]] = {}
         self._asked: dict[object, int] = {}
+        self.numbers = np.full(len(world.nodes), -1, dtype=np.int64)
+        """By node, the number of the state with all pods before the plan; −1: not known yet."""
 
     @property
     def full(self) -> dict[int, Devices]:
@@ -125,11 +127,16 @@ class DeviceTracker:
         self._there[list(self._idle)] = True
         self._stale = self._there.copy()
         """Nodes whose states have to be numbered."""
+        self._goes_on = False
+        """Nodes on which nothing has changed are as they were before the plan."""
         if self._idle:
             present = world.present_with(uses)
             left, come = self._known.changes(present)
             if 2 * (len(left) + len(come)) < len(present):
+                self._goes_on = True
                 self._of = dict(self._known.full)
+                self._number = self._known.numbers.copy()
+                self._stale &= self._number < 0
                 for p, i in left:
                     self.add(p, i, -1)
                 for p, i in come:
@@ -141,9 +148,15 @@ class DeviceTracker:
     def _states(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of the nodes' states."""
         for i in nodes[self._stale[nodes]].tolist():
-            self._number[i] = self._known.number(self._of.get(i) or self._idle[i])
-        self._stale[nodes] = False
+            self._count(i)
         return self._number[nodes]
+
+    def _count(self, node: int) -> None:
+        """Find the number of the node's state."""
+        number = self._known.number(self._of.get(node) or self._idle[node])
+        self._number[node], self._stale[node] = number, False
+        if self._goes_on and node not in self._owned:
+            self._known.numbers[node] = number
 
     def allows(self, pod: Pod) -> Mask | None:
         if not self._idle or not uses_devices(pod):
@@ -172,8 +185,7 @@ class DeviceTracker:
             open_[node] = False
             if not self._floats or self._sketched(pod, takes, node):
                 if self._stale[node]:
-                    self._number[node] = self._known.number(self._of.get(node) or self._idle[node])
-                    self._stale[node] = False
+                    self._count(node)
                 takes[node] = self._known.holds(pod, int(self._number[node]))
         return bool(takes[node])
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..models import DeviceShare, Node, Pod, Reason, Violation
 from .api import NodeFeatures
 from .device_packing import Devices as State
-from .device_places import kept_on, leaving_on, new_users
+from .device_places import have_devices, kept_on, leaving_on, new_users
 from .device_rows import tell_devices
 from .device_sizes import fits, room_of, size_of, whole_devices
 from .device_tracker import DeviceTracker
@@ -125,7 +125,7 @@ class Devices:
                 yield Violation(self.name, f"pod {p.key}", f"{wrong} {when} on {about}")
                 return
             state.add(p, at=at)
-        if not state.holds(rest):
+        if not have_devices(outcome.scene, state, rest):
             yield Violation(
                 self.name, about,
                 f"its devices do not hold the shares and whole devices of all its pods {when}",
