@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..models import Pod
+from ..models import Pod, PodSpec
 from .members import Members, Standing
 from .scene import Scene
 
@@ -11,14 +11,19 @@ def devices_milli(scene: Scene, pod: Pod) -> int:
     """Return the devices that the pod holds, in thousandths; whole cores where it has none."""
     known = scene.once("devices held", _nothing_known)
     if id(pod.spec) not in known:
-        requests = pod.spec.requests
-        held = sum(
-            v
-            for r, v in requests.items()
-            if "/" in r and not r.startswith(("kubernetes.io/", "attachable-volumes"))
-        )
-        known[id(pod.spec)] = held or -(-requests["cpu"] // 1000) * 1000
+        known[id(pod.spec)] = milli_of(pod.spec)
     return known[id(pod.spec)]
+
+
+def milli_of(spec: PodSpec) -> int:
+    """Return :func:`devices_milli` of a pod of this spec."""
+    requests = spec.requests
+    held = sum(
+        v
+        for r, v in requests.items()
+        if "/" in r and not r.startswith(("kubernetes.io/", "attachable-volumes"))
+    )
+    return held or -(-requests["cpu"] // 1000) * 1000
 
 
 def _nothing_known(_: Scene) -> dict[int, int]:

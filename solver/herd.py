@@ -11,10 +11,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import GroupKey, Pod, PodKey, PodState, QueueName
+from ..models import GroupKey, Pod, PodKey, QueueName
 from ..policies.budgets import covering_of
-from ..policies.cost import age_s, losses_of
-from ..policies.evictable import evictable, given_up, victim_priority
+from ..policies.cost import age_s, milli_of, run_s
+from ..policies.evictable import evictable_flags, given_up, victim_priority
 from ..policies.eviction_cost import victim_weights
 from ..policies.ledger import Matrix
 from ..policies.members import Members, Standing
@@ -41,11 +41,15 @@ class Herd:
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
+        pods, found = scene.snapshot.pods, np.flatnonzero(evictable_flags(scene)).tolist()
+        self._place = {id(pods[k]): k for k in found}
+        """Where pods that may be evicted are in the snapshot, by their identity."""
+        place = self._place
         self.runners: list[Runner] = [
             Runner(m, able, victim_priority(m))
             for m in scene.roster.values()
             if m.running and not given_up(scene, m)
-            if (able := tuple(p for p in m.running if evictable(scene, p)))
+            if (able := tuple([p for p in m.running if id(p) in place]))
         ]
         self.at: dict[GroupKey, int] = {r.members.key: i for i, r in enumerate(self.runners)}
         self.queues: list[QueueName] = sorted({r.members.group.queue for r in self.runners})
@@ -97,19 +101,17 @@ class Herd:
 
     @cached_property
     def node_of(self) -> Mapping[PodKey, int]:
-        """Node index of every running pod of ours on a known node."""
-        return {p.key: i for p, i in self._scene.holders if p.state is PodState.RUNNING}
+        """Node index of every pod that may be evicted, of those on a known node."""
+        return dict(zip(self.pods.at, self.pods.node.tolist(), strict=True))
 
     @cached_property
     def on(self) -> Mapping[int, list[tuple[int, Pod]]]:
-        """By node the runners' pods that may be evicted, in the order of the runners."""
-        out: dict[int, list[tuple[int, Pod]]] = {}
-        for n, r in enumerate(self.runners):
-            for p in r.able:
-                node = self.node_of.get(p.key)
-                if node is not None:
-                    out.setdefault(node, []).append((n, p))
-        return out
+        """By node the runners' pods that may be evicted; nodes in the order of the runners."""
+        pods = self.pods
+        on = list(zip(pods.runner.tolist(), pods.pods, strict=True))
+        first = np.searchsorted(pods.node, pods.nodes).tolist()
+        end = np.searchsorted(pods.node, pods.nodes, side="right").tolist()
+        return {i: on[a:b] for i, a, b in zip(pods.nodes.tolist(), first, end, strict=True)}
 
     @cached_property
     def guarded(self) -> Mapping[int, set[int]]:
@@ -123,25 +125,33 @@ class Herd:
 
     @cached_property
     def pods(self) -> "Pods":
-        return Pods(self._scene, self)
+        place = self._place
+        found = [place[id(p)] for r in self.runners for p in r.able]
+        return Pods(self._scene, self, np.array(found, dtype=np.int64))
 
 
 class Pods:
-    """The runners' pods node by node, on each the cheapest first."""
+    """The runners' pods on known nodes, node by node, on each the cheapest first."""
 
-    def __init__(self, scene: Scene, herd: Herd) -> None:
-        flat = [(i, n, p) for i, on in herd.on.items() for n, p in on]
-        node = np.array([i for i, _, _ in flat], dtype=np.int64)
-        runner = np.array([n for _, n, _ in flat], dtype=np.int64)
-        lost = np.array(losses_of(scene, [p for _, _, p in flat]), dtype=np.float64)
-        age = np.array([age_s(scene, p) for _, _, p in flat], dtype=np.int64)
+    def __init__(self, scene: Scene, herd: Herd, found: Numbers) -> None:
+        """``found``: where the pods are in the snapshot, runner by runner."""
+        of = scene.columns
+        runner = np.repeat(np.arange(len(herd.runners)), herd.able)
+        runner, found = runner[of.node[found] >= 0], found[of.node[found] >= 0]
+        some = [scene.snapshot.pods[k] for k in found.tolist()]
+        age = np.array([age_s(scene, p) for p in some], dtype=np.int64)
+        ran = np.array([run_s(scene, p) for p in some], dtype=np.float64)
+        held = np.array([milli_of(s) for s in of.specs], dtype=np.float64)
+        lost = held[of.spec[found]] * ran
+        node = of.node[found]
+        self.nodes: Numbers = node[np.sort(np.unique(node, return_index=True)[1])]
+        """The nodes, in the order of the runners on them."""
         order = np.lexsort((age, lost, herd.running[runner], herd.priority[runner], node))
+        self.pods = [some[k] for k in order.tolist()]
         self.node, self.runner = node[order], runner[order]
         self.lost, self.age = lost[order], age[order]
-        number = scene.columns.number
-        specs = np.array([number[id(p.spec)] for _, _, p in flat], dtype=np.int64)
-        self.rows: Matrix = scene.spec_rows[specs[order]]
-        self.at: dict[PodKey, int] = {flat[k][2].key: n for n, k in enumerate(order)}
+        self.rows: Matrix = scene.spec_rows[of.spec[found[order]]]
+        self.at: dict[PodKey, int] = {p.key: n for n, p in enumerate(self.pods)}
 
 
 def _floor(r: Runner) -> int:
