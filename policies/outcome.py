@@ -43,6 +43,10 @@ class Outcome:
         """What a plan says that claims are given; None: it is still to be found."""
         self.levels: Levels | None = None
         """What the tiers of work measure by; set by the engine."""
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go what was found out: it knows the outcome, which would know it for ever."""
         self.kept_places: object | None = None
         """Where work stands, once somebody has asked."""
         self.kept_rights: object | None = None

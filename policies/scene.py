@@ -55,6 +55,11 @@ class Scene:
         made: T = self._made[name]
         return made
 
+    def forget(self) -> None:
+        """Let go what was found out: it knows the scene, which would know it for ever."""
+        self._made.clear()
+        self.memo.clear()
+
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
         return self.snapshot.nodes

@@ -136,16 +136,23 @@ class Takers:
         self._ways: dict[tuple[QueueName, QueueName, Asks], _Ways] = {}
         self._within: dict[tuple[tuple[QueueName, ...], Asks, Measure], bool] = {}
         self._loses: dict[tuple[GroupKey, _Ways, Asks], bool] = {}
-        self._known: dict[GroupKey, TakersOf] = {}
+        self._listed: dict[GroupKey, list[GroupKey]] = {}
         self._victims: dict[GroupKey, tuple[QueueName, int]] = {}
         """Queue and priority of victims."""
         self._open: dict[QueueName, _Into] = {}
 
     def of(self, victim: GroupKey) -> "TakersOf":
         """Return the groups that start and have a right to what is evicted of the victim."""
-        if victim not in self._known:
-            self._known[victim] = TakersOf(self, victim)
-        return self._known[victim]
+        return TakersOf(self, victim)
+
+    def listed(self, victim: GroupKey) -> list[GroupKey]:
+        """Return these groups one by one."""
+        if victim not in self._listed:
+            having = set(self.kinds_with_right(victim))
+            self._listed[victim] = [
+                g for g, kind in self.kinds.items() if kind in having and g != victim
+            ]
+        return self._listed[victim]
 
     def right(self, kind: _Kind, victim: GroupKey) -> str:
         """Return "own", "cross" or "" for no right of such a claimant to the victim's lost pods."""
@@ -268,11 +275,9 @@ class TakersOf(Sequence[GroupKey]):
             for k in takers.kinds_with_right(victim)
         )
 
-    @cached_property
+    @property
     def _groups(self) -> list[GroupKey]:
-        takers, victim = self._takers, self._victim
-        having = set(takers.kinds_with_right(victim))
-        return [g for g, kind in takers.kinds.items() if kind in having and g != victim]
+        return self._takers.listed(self._victim)
 
     def __iter__(self) -> Iterator[GroupKey]:
         return iter(self._groups)

@@ -34,6 +34,7 @@ from ..policies.outcome import Outcome
 from ..policies.scene import Scene
 from ..policies.standing import standing_of
 from .beneficiaries import Beneficiaries
+from .heap import let_go
 from .reasons import reasons_for
 from .timing import bound_now
 
@@ -54,6 +55,12 @@ def assemble(scene: Scene, answer: "Answer", clock: "Clock", name: "Beside[str]"
     judged = decision.judged
     outcome = judged if judged is not None else Outcome(scene, places, decision.evicted)
     outcome = outcome.with_bound(places)
+    with let_go(outcome):
+        return _assembled(outcome, answer, clock, name)
+
+
+def _assembled(outcome: Outcome, answer: "Answer", clock: "Clock", name: "Beside[str]") -> Plan:
+    scene, places = outcome.scene, outcome.places
     found = found_devices(outcome)
     outcome.devices = found.shares
     now = bound_now(outcome)

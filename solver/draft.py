@@ -78,6 +78,12 @@ class Draft:
         self._asked: dict[int, Matrix] = {}
         self._limits_of: dict[QueueName, list[tuple[int, int]]] = {}
 
+    def forget(self) -> None:
+        """Let go what was found out: it knows the draft, which would know it for ever."""
+        self._spots.clear()
+        for name in ("ways", "leftovers"):
+            vars(self).pop(name, None)
+
     @cached_property
     def herd(self) -> Herd:
         """Running groups of which something may be evicted."""

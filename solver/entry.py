@@ -25,7 +25,7 @@ from .compile import Compiled, compile_board
 from .decode import Decision, decode, outcome_of
 from .draft import Draft
 from .greedy import Ranking, rank_and_place
-from .heap import one_cycle
+from .heap import let_go, one_cycle
 from .hints import hint_of
 from .improve import improved
 from .late import MANY, Late
@@ -143,7 +143,7 @@ def _plan(
     solver = process if process is not None else SolverProcess(config.memory_limit_mib)
     may_move = config.moves > 0 and not all_or_nothing
     part = MOVING * config.budget_ms / 1000 if may_move else 0.0
-    with Late() as late:
+    with let_go(scene), Late() as late:
         try:
             if config.engine != "greedy":
                 solver.start()
@@ -151,8 +151,9 @@ def _plan(
         finally:
             if own:
                 solver.kill()
-        made = plan_with_moves(scene, answer, clock, name) if may_move else None
-        return made if made is not None else assemble(scene, answer, clock, name)
+        with let_go(answer.decision.judged):
+            made = plan_with_moves(scene, answer, clock, name) if may_move else None
+            return made if made is not None else assemble(scene, answer, clock, name)
 
 
 def solve(
@@ -165,6 +166,19 @@ def solve(
 ) -> Answer:
     """Greedy first, then the solver, then the better of the two."""
     ranking = rank_and_place(scene)
+    with let_go(ranking.draft):
+        return _solve_from(ranking, scene, config, process, clock, late, all_or_nothing)
+
+
+def _solve_from(
+    ranking: Ranking,
+    scene: Scene,
+    config: Config,
+    process: SolverProcess,
+    clock: Clock,
+    late: Late,
+    all_or_nothing: bool,
+) -> Answer:
     levels = levels_of(scene, ranking)
     goals = goals_for(config, scene.rules)
     drafted = _drafted(ranking.draft)
@@ -301,7 +315,8 @@ def settle_greedy(scene: Scene, ranking: Ranking, levels: Levels) -> Decision:
         wrong = verify(outcome)
         if not wrong:
             return Decision(dict(draft.places), outcome.evicted, outcome)
-        named = {g for w in wrong for g in _named(draft, w.about)}
+        with let_go(outcome):
+            named = {g for w in wrong for g in _named(draft, w.about)}
         if not named:
             break
         for g in named:

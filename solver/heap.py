@@ -7,6 +7,7 @@ over again to find nothing. What other threads make meanwhile is looked at less 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 THRESHOLDS = (1_000_000, 20, 20)
 """After so many new objects the youngest are looked at; the older after as many times that. A cycle
@@ -29,3 +30,25 @@ def one_cycle() -> Iterator[None]:
         gc.set_threshold(*before)
         if not frozen:
             gc.unfreeze()
+
+
+class Forgetful(Protocol):
+    """What keeps much that follows from it, and knows it."""
+
+    def forget(self) -> None:
+        """Let go what was found out; who asks again has it found out again."""
+        ...
+
+
+@contextmanager
+def let_go(thing: Forgetful | None) -> Iterator[None]:
+    """Let something forget what was found out, at the end: hardly anybody asks for it any more.
+
+    Without these rings the values of a cycle go as soon as nobody has them, and no collector has to
+    walk through all of them for it.
+    """
+    try:
+        yield
+    finally:
+        if thing is not None:
+            thing.forget()

@@ -66,7 +66,9 @@ class Hunt:
         return done
 
     def _clears(self) -> bool:
-        return self._quota() and self._places()
+        done = self._quota() and self._places()
+        self._markets.clear()  # they know this hunt
+        return done
 
     @property
     def _herd(self) -> Herd:
