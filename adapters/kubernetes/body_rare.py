@@ -162,7 +162,7 @@ class ScaleStatus(Outside):
 
 
 class Workload(Outside):
-    """A ReplicaSet, Deployment, StatefulSet, ReplicationController or Job without its head."""
+    """A ReplicaSet, Deployment, StatefulSet, DaemonSet or the like, or a Job, without its head."""
 
     spec: ScaleSpec | None = None
     status: ScaleStatus | None = None

@@ -56,6 +56,7 @@ READERS: dict[tuple[str, str], Read] = {
     ("apps", "ReplicaSet"): _rare(rare.Workload),
     ("apps", "Deployment"): _rare(rare.Workload),
     ("apps", "StatefulSet"): _rare(rare.Workload),
+    ("apps", "DaemonSet"): _rare(rare.Workload),
     ("batch", "Job"): _rare(rare.Workload),
     ("jobset.x-k8s.io", "JobSet"): _rare(gangs.JobSet),
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _rare(gangs.LeaderWorkerSet),

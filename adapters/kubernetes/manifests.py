@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from ...models import Node
 from .body_gangs import (
     JobSetSpec,
     LeaderWorkerSetSpec,
@@ -19,14 +20,17 @@ from .body_gangs import (
     TrainingSpec,
     ray_cluster_of,
 )
-from .body_pod import PodSpecBody
+from .body_pod import PodBody, PodSpecBody
 from .body_rare import ScaleSpec
+from .daemons import is_taken_by, tied, tolerant
 from .exclusive import Alone, with_terms
 from .faults import Faults, Ledger
 from .gangs import at_once
 from .meta import Thing
+from .nodes import node_of
 from .options import ReadOptions
 from .owners import Owners
+from .places import Surroundings, pod_spec
 from .pods import DEFAULT_SCHEDULER
 from .reader import Manifest, Objects
 from .shape import shaped, text_map
@@ -65,6 +69,8 @@ class Part(NamedTuple):
     notes: dict[str, str]
     """Annotations that the controller adds."""
     alone: Alone | None = None
+    nodes: Sequence[Node] | None = None
+    """Of a DaemonSet: those that there are, a pod for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +90,14 @@ def made_from_manifests(
     if not objects.manifests:
         return out
     begun = _begun(objects, owners)
+    own = Ledger()  # what is wrong with nodes is said where they are read
+    nodes = [n for t in objects.of("", "Node") if (n := node_of(t, own)) is not None]
     taken = set(objects.pod_keys)
     for manifest in objects.manifests:
         thing = manifest.thing
         if (thing.namespace, thing.kind, thing.name) in begun or thing.deleted_s is not None:
             continue
-        parts = [p for p in _parts(thing, manifest.data) if _has_containers(p.template)]
+        parts = [p for p in _parts(thing, manifest.data, nodes) if _has_containers(p.template)]
         if not parts or _is_suspended(manifest, ledger):
             continue
         faults = Faults()
@@ -98,7 +106,7 @@ def made_from_manifests(
             faults.add("spec", f"asks for {total} pods; at most {MOST_PODS} are planned")
         made: list[Thing] = []
         for part in () if faults else parts:
-            for pod in _pods(thing, part, options, taken_at_s, out.elsewhere, faults):
+            for pod in _pods(thing, part, options, taken_at_s, out.elsewhere, faults, ledger):
                 if pod.key not in taken:
                     made.append(pod)
         if faults:
@@ -141,12 +149,16 @@ def _pods(
     taken_at_s: int,
     elsewhere: Counter[str],
     faults: Faults,
+    ledger: Ledger,
 ) -> Iterator[Thing]:
     template, found = shaped(part.template, TemplateBody)
     faults.extend(found, under=part.path)
     if template is None:
         return
     spec = with_terms(template.spec or PodSpecBody(), part.alone)
+    if part.nodes is not None:
+        spec = tolerant(spec)
+        part = _for_takers(workload, part, part.nodes, spec, ledger)
     scheduler = spec.scheduler_name or DEFAULT_SCHEDULER
     if scheduler not in options.scheduler_names:
         elsewhere[scheduler] += len(part.pods)
@@ -158,13 +170,33 @@ def _pods(
     if part.alone is not None:
         labels = {**labels, part.alone.label: part.alone.value}
     sample = pod_from(workload, part.path, spec, labels, {**notes, **part.notes}, created_s)
-    for name, more in part.pods:
-        yield replace(sample, name=name, labels={**labels, **more})
+    for i, (name, more) in enumerate(part.pods):
+        pod = replace(sample, name=name, labels={**labels, **more})
+        if part.nodes is not None:
+            pod.body = PodBody(spec=tied(spec, part.nodes[i].name))
+        yield pod
 
 
-def _parts(thing: Thing, data: Any) -> list[Part]:
+def _for_takers(
+    workload: Thing, part: Part, nodes: Sequence[Node], spec: PodSpecBody, ledger: Ledger
+) -> Part:
+    """Return the pods of a DaemonSet for the nodes on which it makes one."""
+    # What is wrong with the spec is said of the pods: here it would be said twice.
+    read = pod_spec(PodBody(spec=spec), "", {}, Surroundings({}), None, Faults())
+    kept = [(p, n) for p, n in zip(part.pods, nodes, strict=True) if is_taken_by(read, n)]
+    if not kept:
+        ledger.warn(
+            workload.title, "", "makes a pod on each node that takes it; the input has none: add it"
+        )
+    return part._replace(pods=[p for p, _ in kept], nodes=[n for _, n in kept])
+
+
+def _parts(thing: Thing, data: Any, nodes: Sequence[Node]) -> list[Part]:
     """Return the pods of the workload by template."""
     match getattr(thing.body, "spec", None):
+        case ScaleSpec() if thing.kind == "DaemonSet":
+            each = [(f"{thing.name}-{n.name}", dict[str, str]()) for n in nodes]
+            return [Part(_at(data, "spec", "template"), "spec.template", each, {}, nodes=nodes)]
         case ScaleSpec() as scale:
             return [_of_scale(thing, scale, data)]
         case JobSetSpec() as jobs:

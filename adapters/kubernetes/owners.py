@@ -13,6 +13,7 @@ OWNER_KINDS = (
     ("apps", "ReplicaSet"),
     ("apps", "Deployment"),
     ("apps", "StatefulSet"),
+    ("apps", "DaemonSet"),
     ("batch", "Job"),
     ("batch.volcano.sh", "Job"),
     ("jobset.x-k8s.io", "JobSet"),

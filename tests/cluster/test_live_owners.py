@@ -92,3 +92,25 @@ def test_a_roll_out_of_an_annotated_deployment_comes_to_its_end(
         return placed(client) == [True] * 3 and not names & old
 
     until(is_rolled_out, "three new pods have taken the place of the old ones")
+
+
+def test_a_daemon_set_has_a_pod_on_each_node_that_takes_one(
+    client: Client, schedulers: Schedulers
+) -> None:
+    taints = [{"key": "reserved", "effect": "NoSchedule"}]
+    client.create_all(
+        [node("n1", 1), node("n2", 1, unschedulable=True), node("n3", 1, taints=taints)]
+    )
+    schedulers.start()
+
+    client.create(workload("apps/v1", "DaemonSet"))
+
+    until(lambda: nodes_of_daemons(client) == ["n1", "n2"], "the cordoned node has a pod, too")
+    client.create(node("n4", 1))
+    until(lambda: nodes_of_daemons(client) == ["n1", "n2", "n4"], "so has a node that comes later")
+
+
+def nodes_of_daemons(client: Client) -> list[str]:
+    """Return where the pods of the workload are; "" for one without a node."""
+    pods = client.find_all("pods", labelSelector="app=w")
+    return sorted(p["spec"].get("nodeName", "") for p in pods)
