@@ -15,6 +15,7 @@ from ..policies.legality import verify
 from ..policies.levels import Levels
 from ..policies.outcome import Outcome
 from ..policies.scene import Scene
+from .allowance import Allowance
 from .certificate import certified
 from .contended import Contended
 from .decode import Decision, outcome_of
@@ -45,8 +46,6 @@ SHORTEST_S = 1e-6
 CERTIFIED, CERTIFICATE_S = 20, 0.2
 """The certificate is asked where so many times as much time is left as judging a plan takes; and
 how much processor time it may take to tighten its bounds."""
-ROUNDS, EFFORT = 12, 2000
-"""Without a clock: so many neighbourhoods, each with so much of the solver's time, in ms."""
 KINDS = (Contended, VictimsNodes, OneDomain, TwoQueues, SharedDevices)
 """In the order in which they are tried first."""
 
@@ -95,6 +94,8 @@ class _Improvement:
         self._share = FIRST_SHARE
         self._turns = Turns([k.name for k in KINDS], MOST)
         self._least = min(LEAST, MOST)
+        self._allowance = Allowance.of_search(scene.config) if clock.left() is None else None
+        """What is left where no clock counts."""
         self._look()
 
     @property
@@ -107,10 +108,8 @@ class _Improvement:
         self._turns.around([make(self._held) for make in self._kinds])
 
     def run(self) -> Decision:
-        for _ in range(ROUNDS) if self._clock.left() is None else iter(int, 1):
-            found = self._next()
-            if found is None or not self._round(*found):
-                break
+        while (found := self._next()) is not None and self._round(*found):
+            pass
         return self._best
 
     def _next(self) -> tuple[Try, Neighbourhood] | None:
@@ -127,8 +126,11 @@ class _Improvement:
         return None
 
     def _has_time(self, of: Neighbourhood) -> bool:
-        left = self._clock.left()
-        return left is None or self._held.variables(of) * self._rate_s <= self._share * left
+        left, rate_s = self._clock.left(), self._rate_s
+        if left is None:
+            assert self._allowance is not None
+            left, rate_s = self._allowance.left_s, S_PER_VARIABLE
+        return self._held.variables(of) * rate_s <= self._share * left
 
     def _round(self, tried: Try, of: Neighbourhood) -> bool:
         """Solve one neighbourhood; say whether there may be time for another."""
@@ -140,7 +142,8 @@ class _Improvement:
         limit = None if left is None else SOLVE * (left - built_s / 2)
         if limit is not None and limit <= 0:
             return False
-        answer = part.more_work(self._goals, self._process, limit, EFFORT)
+        own = self._own_allowance(of)
+        answer = part.more_work(self._goals, self._process, limit, own)
         solved_s = clock.spent() - began_s - built_s
         before = self._value
         is_better = answer.decision is not None and self._accept(answer.decision)
@@ -154,6 +157,14 @@ class _Improvement:
             self._look()
             return True
         return not self._is_certified()
+
+    def _own_allowance(self, of: Neighbourhood) -> Allowance | None:
+        """Return what a neighbourhood may take where no clock counts; building it is charged."""
+        whole = self._allowance
+        if whole is None:
+            return None
+        whole.charge(self._held.variables(of) * S_PER_VARIABLE)
+        return whole.part(SOLVE)
 
     def _is_certified(self) -> bool:
         """Say whether no plan has more work or pays less; asked once, where there is time."""

@@ -16,6 +16,7 @@ from ..policies.fairness import Work
 from ..policies.goals import EVICTION_COSTS
 from ..policies.outcome import Outcome
 from ..policies.scene import Scene
+from .allowance import Allowance
 from .compile import compile_board
 from .decode import Decision, decode
 from .hints import hint_of
@@ -114,13 +115,17 @@ class Part:
                 yield from (board.lost(u) for u in board.units_of(v))
 
     def more_work(
-        self, goals: Sequence[Objective], process: SolverProcess, limit_s: float | None, effort: int
+        self,
+        goals: Sequence[Objective],
+        process: SolverProcess,
+        limit_s: float | None,
+        allowance: Allowance | None = None,
     ) -> Answer:
         """Look for a decision with more work of a level, and none less of the levels before.
 
         Where other victims may leave: with as much work, and less of what evictions cost.
-        ``limit_s`` is for all solves, of which each gets a part of what is left; without a clock,
-        ``effort`` is for each, in the solver's own time in thousandths.
+        ``limit_s`` is for all solves, of which each gets a part of what is left; where no clock
+        counts, ``allowance`` is, which is charged.
         """
         if self._now is None:
             return Answer(None, is_closed=False)
@@ -128,8 +133,6 @@ class Part:
         deadline = None if limit_s is None else time.monotonic() + limit_s
         model = linear_of(self._board)
         parameters = parameters_of(self._board.scene.config, contested=bool(self._board.victims))
-        if "max_deterministic_time" in parameters:
-            parameters["max_deterministic_time"] = effort / 1000
         floors: list[Floor] = []
         found: tuple[int, ...] | None = None
         is_closed = True
@@ -142,12 +145,16 @@ class Part:
                 value = sum(c * (known[v] or 0) for v, c in zip(goal.vars, goal.coefs, strict=True))
             least = value if found is not None else value + 1
             left = None if deadline is None else PART * (deadline - time.monotonic())
-            if left is not None and left <= 0:
+            if (left is not None and left <= 0) or (allowance is not None and allowance.is_out):
                 is_closed = False
                 break
+            if allowance is not None:
+                parameters["max_deterministic_time"] = allowance.effort(PART)
             reply = process.solve(
                 model, goal, [*floors, (goal.vars, goal.coefs, least)], known, parameters, left
             )
+            if allowance is not None:
+                allowance.solve(len(model.vars), reply.effort_s)
             is_closed = is_closed and reply.status in ("OPTIMAL", "INFEASIBLE")
             if reply.values is not None:
                 found = reply.values

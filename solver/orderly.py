@@ -10,6 +10,7 @@ from ..policies.legality import is_legal
 from ..policies.objection import Objection, Patience
 from ..policies.order import first_objection
 from ..policies.outcome import Outcome
+from .allowance import order_trials
 from .search import Clock
 
 ROUNDS = 30
@@ -50,6 +51,9 @@ def put_in_order(outcome: Outcome, clock: Clock) -> Ordered:
     seen = {_key(outcome): outcome}
     trials = TRIALS * SMALL // max(SMALL, pods)
     left = 3 * trials
+    config = outcome.scene.config
+    if config.deterministic and pods > SMALL:
+        left = min(left, order_trials(config, pods))
     for _ in range(ROUNDS):
         patience = Patience(min(trials, left), late)
         given = patience.trials

@@ -22,7 +22,9 @@ SHARE = 0.6
 def is_within_reach(scene: Scene, clock: Clock) -> bool:
     """Say whether building the model leaves time to search it."""
     left = clock.left()
-    return left is None or cells_of(scene) * S_PER_CELL <= SHARE * left
+    if left is None:
+        left = scene.config.budget_ms / 1000.0
+    return cells_of(scene) * S_PER_CELL <= SHARE * left
 
 
 def cells_of(scene: Scene) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 from ..models import Config
 from ..policies.board import Board
 from ..policies.fairness import Work
+from .allowance import Allowance
 from .leap import (
     AND_THEN,
     HOW_LONG,
@@ -40,9 +41,6 @@ LEAP_TAKES = 4
 much time there is none: what it found would come too late, and first things first."""
 FOR_WORK, FOR_OTHERS = 0.8, 0.6
 """Part of the time left for one solve: of work that nobody is evicted for, and of all else."""
-LEAST_EFFORT = 0.02
-"""Part of the budget that every solve gets where the solver's own time is counted."""
-
 JUDGING = 0.25
 """Less time than this part of what a plan took so far will not do for a change of it: that has to
 be judged, too."""
@@ -131,8 +129,10 @@ class _Search:
         self._leaps_at = None if left is None or not contested else left * WHEN
         self._began_with = left or 0.0
         self._solves = 0
-        self._effort_s = 0.0
-        """What all solves took of the solver's own time; the budget where no clock counts."""
+        self._allowance = Allowance.of_search(config) if config.deterministic else None
+        """What is left to the solves where no clock counts."""
+        if self._allowance is not None:
+            self._allowance.solve(len(self._model.vars), 0.0)
 
     def run(self, hint: Sequence[int | None] | None) -> Found:
         bounds: list[int | None] = [None] * len(self._stages)
@@ -287,7 +287,8 @@ class _Search:
         """Solve a chunk; None where no time is left or the solver cannot be used further."""
         self._solves += 1
         left = self._clock.left()
-        if left is not None and left <= 0.002:
+        allowance = self._allowance
+        if (left is not None and left <= 0.002) or (allowance is not None and allowance.is_out):
             self._detail = self._detail or "out of time"
             return None
         last = at + len(chunk) >= len(self._stages)
@@ -302,10 +303,11 @@ class _Search:
             for v, c in zip(s.terms.vars, s.terms.coefs, strict=True)
         )
         parameters = parameters_of(self._config, self._contested, self._is_symmetric(chunk))
-        if self._config.deterministic:
-            parameters["max_deterministic_time"] = self._effort(share)
+        if allowance is not None:
+            parameters["max_deterministic_time"] = allowance.effort(share)
         reply = self._process.solve(self._model, goal, self._floors, self._best, parameters, limit)
-        self._effort_s += reply.effort_s
+        if allowance is not None:
+            allowance.solve(len(self._model.vars), reply.effort_s)
         if reply.values is not None:
             self._best = reply.values
         if reply.status in ("INFEASIBLE", "INVALID", *NO_ANSWER):
@@ -314,14 +316,6 @@ class _Search:
             self._detail = why if reply.status in NO_ANSWER else self._detail or why
             return reply if reply.values is not None else None
         return reply
-
-    def _effort(self, share: float) -> float:
-        """Return how much of its own time the solver may take for one solve, in seconds.
-
-        However much those before took, something is left to each: what no clock ends comes to all.
-        """
-        budget_s = self._config.budget_ms / 1000.0
-        return max(LEAST_EFFORT * budget_s, (budget_s - self._effort_s) * share)
 
     def _split(self, chunk: Sequence[Stage], reply: Reply) -> list[int | None]:
         """Split a merged bound: an earlier stage's bound is what the sum allows it at most."""

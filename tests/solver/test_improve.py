@@ -14,6 +14,7 @@ from apportion.policies.outcome import Outcome
 from apportion.policies.registry import rules_for
 from apportion.policies.scene import Scene
 from apportion.solver import entry, improve, late
+from apportion.solver.allowance import Allowance
 from apportion.solver.contended import Contended
 from apportion.solver.decode import Decision, outcome_of
 from apportion.solver.entry import plan, settle_greedy
@@ -178,7 +179,7 @@ def test_only_what_is_free_changes(nodes: set[int], groups: set[GroupKey], want:
     tried = Tried(freed_and_idle())
     part = Part(tried.outcome(tried.before), Neighbourhood(frozenset(groups), frozenset(nodes)))
 
-    answer = part.more_work(tried.goals, InProcess(), None, 2000)
+    answer = part.more_work(tried.goals, InProcess(), None, Allowance(4.0))
 
     assert (answer.decision is not None) == want
     assert answer.is_closed

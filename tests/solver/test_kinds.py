@@ -26,6 +26,7 @@ from apportion.policies.outcome import Outcome
 from apportion.policies.registry import rules_for
 from apportion.policies.scene import Scene
 from apportion.solver import improve
+from apportion.solver.allowance import Allowance
 from apportion.solver.decode import Decision, outcome_of
 from apportion.solver.greedy import rank_and_place
 from apportion.solver.held import Held
@@ -60,7 +61,7 @@ def better(outcome: Outcome, kind: Kind, size: int) -> Outcome | None:
     for turn in range(kind.turns if kind.size else 0):
         of = kind.around(min(size, kind.size), turn)
         assert len(of.nodes) <= size
-        answer = Part(outcome, of).more_work(goals, InProcess(), None, 2000)
+        answer = Part(outcome, of).more_work(goals, InProcess(), None, Allowance(4.0))
         if answer.decision is not None:
             assert outcome.levels is not None
             after = outcome_of(outcome.scene, answer.decision, outcome.levels)

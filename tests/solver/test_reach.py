@@ -13,8 +13,8 @@ from apportion.solver.reach import cells_of, is_within_reach
 from apportion.solver.search import Clock
 
 
-def _scene(nodes: int, waiting: int) -> Scene:
-    config = Config()
+def _scene(nodes: int, waiting: int, budget_ms: int = 5000) -> Scene:
+    config = Config(budget_ms=budget_ms)
     return Scene(large(Large(nodes=nodes, waiting=waiting)), config, rules_for(config))
 
 
@@ -29,8 +29,9 @@ def test_cells_grow_with_kinds_of_pods_and_nodes() -> None:
     assert cells_of(small) < cells_of(more_nodes)
 
 
-def test_without_a_clock_everything_is_within_reach() -> None:
+def test_without_a_clock_the_budget_says_what_is_within_reach() -> None:
     assert is_within_reach(_scene(60, 150), Clock(None))
+    assert not is_within_reach(_scene(60, 150, budget_ms=50), Clock(None))
     assert not is_within_reach(_scene(60, 150), Clock(0.05))
 
 

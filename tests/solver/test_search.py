@@ -11,13 +11,13 @@ from apportion.models import Config, PodKey
 from apportion.policies.board import Board
 from apportion.policies.fairness import Work
 from apportion.solver import search as searching
+from apportion.solver.allowance import S_PER_EFFORT, S_PER_TERM, Allowance
 from apportion.solver.decode import Decision
 from apportion.solver.entry import kept_for_the_end
-from apportion.solver.linear import goal_of
+from apportion.solver.linear import goal_of, linear_of
 from apportion.solver.process import Reply
 from apportion.solver.search import (
     FOR_WORK,
-    LEAST_EFFORT,
     Clock,
     Found,
     parameters_of,
@@ -295,7 +295,7 @@ def test_equal_nodes_are_looked_for_where_packing_is_all_there_is() -> None:
     assert parameters_of(Config(), contested=True)["symmetry_level"] == 0
 
 
-def test_budget_of_the_solvers_own_time_is_shared_by_all_solves() -> None:
+def test_budget_is_shared_by_all_solves_and_the_last_ones_are_left_out() -> None:
     model, given = cluster(), list[float]()
 
     class Slow(InProcess):
@@ -306,8 +306,11 @@ def test_budget_of_the_solvers_own_time_is_shared_by_all_solves() -> None:
 
     found = searched(model, Slow())
 
-    budget_s = DETERMINISTIC.budget_ms / 1000
-    assert found.proven
-    assert len(given) > 2
-    assert given[:2] == pytest.approx([FOR_WORK * budget_s, FOR_WORK * (budget_s - 1)])
-    assert min(given) >= LEAST_EFFORT * budget_s
+    terms = len(linear_of(model.board).vars)
+    before_s = Allowance.of_search(DETERMINISTIC).left_s - terms * S_PER_TERM
+    after_s = before_s - terms * S_PER_TERM - S_PER_EFFORT
+    wanted = [FOR_WORK * left_s / S_PER_EFFORT for left_s in (before_s, after_s)]
+    assert given == pytest.approx(wanted)
+    assert after_s - S_PER_EFFORT < 0 < after_s
+    assert not found.proven
+    assert (found.values is not None, found.detail) == (True, "out of time")
