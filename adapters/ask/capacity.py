@@ -1,12 +1,14 @@
 """Capacity: how many more copies of a group would start, now and with nodes added.
 
 A number is found by planning: copies are submitted, the youngest of all, and the plan is asked
-whether all of them start. Counting room gives a number that no plan can exceed, where to begin.
+whether all of them start. Places beside the plan without them say where to begin, and counting room
+gives a number that no plan can exceed.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,15 +20,20 @@ from ...models.edit_groups import group_named
 from ...models.edits import AddNodes, CopyGroup
 from ...models.snapshot import API_VERSION
 from ...models.value import Value, to_data
+from ...policies.exchange import exchange
 from ...policies.limits import limits_of
 from ...policies.outcome import Outcome
 from ...policies.registry import rules_for
 from ...policies.scene import Scene
 from ...solver.entry import plan
 from ...solver.process import SolverProcess
+from .fewest import last_of
+from .trial import is_small
 
 MOST = 4096
 """More copies than this are not looked for."""
+MOST_BESIDE = 64
+"""So many are given places one by one."""
 
 
 class Fit(Value, frozen=True, omit_defaults=False):
@@ -36,7 +43,7 @@ class Fit(Value, frozen=True, omit_defaults=False):
     counted: int
     """What no plan can exceed, by counting room on nodes and in queues."""
     exact: bool
-    """Proven: one copy more would not start, or counting says so."""
+    """One copy more does not start in a plan that nothing cut short, or counting says so."""
 
 
 class PerNode(Value, frozen=True, omit_defaults=False):
@@ -68,7 +75,7 @@ def capacity(
 
     A copy fits where its minimum starts at once or is promised a place, nothing is evicted that
     would not be evicted anyway, nobody is moved, and all else starts that would start without the
-    copies.
+    copies. With nodes added, more than is likely is asked for on small clusters only.
 
     Raises
     ------
@@ -79,7 +86,11 @@ def capacity(
     config = replace(config, moves=0)
     now = _Asks(snapshot, config, group, process).fit()
     added = [
-        PerNode(like, n, _Asks(edited(snapshot, [AddNodes(like, n)]), config, group, process).fit())
+        PerNode(
+            like,
+            n,
+            _Asks(edited(snapshot, [AddNodes(like, n)]), config, group, process).fit(prove=False),
+        )
         for like in models
         for n in numbers
     ]
@@ -93,41 +104,54 @@ class _Asks:
     group: GroupKey
     process: SolverProcess | None
     _known: dict[int, bool] = field(default_factory=dict)
-    _base: Plan | None = None
+    _sure: dict[int, bool] = field(default_factory=dict)
+    """Of numbers that were planned, whether it is certain that so many do not start."""
 
-    def fit(self) -> Fit:
-        """Return the number of copies, by bisection; greedy plans say where it may be.
+    def fit(self, *, prove: bool = True) -> Fit:
+        """Return the number of copies; ``prove``: ask plans whether more would start.
 
-        These are not put in order, which takes the longest of them: none is asked for an answer.
+        What is likely is planned first: as many as have places beside the plan without them, or
+        more where greedy's draft, which is soon made, says so.
         """
         most = min(MOST, self._counted())
-        low, high = 0, most + 1
-        if most and self.config.engine != "greedy":
+        low, high, likely = 0, most + 1, [self._beside(most)]
+        if likely[0] < most and self.config.engine != "greedy":
+            # Out of time at once: it is not put in order, and is asked for no answer.
             config = replace(self.config, engine="greedy", deterministic=False, budget_ms=1)
             near = _Asks(self.snapshot, config, self.group, self.process)
-            guess = near.between(low, high)
-            for n in (guess, guess + 1):
-                if low < n < high:
-                    low, high = (n, high) if self.starts(n) else (low, n)
-        found = self.between(low, high)
-        return Fit(found, most, exact=found < MOST)
+            likely.append(near.between(likely[0], high))
+        for n in sorted(set(likely), reverse=True):
+            if low < n < high:
+                low, high = (n, high) if self.starts(n) else (low, n)
+        if prove or not low or is_small(self.snapshot):
+            low = self.between(low, high)
+        is_most = low == most < MOST
+        return Fit(low, most, exact=is_most or self._sure.get(low + 1, False))
+
+    def _beside(self, most: int) -> int:
+        """Return how many copies have places beside the plan without them, up to some."""
+        most = min(most, MOST_BESIDE)
+        if not most:
+            return 0
+        changed = edited(self.snapshot, [CopyGroup(self.group, most)])
+        scene = Scene(changed, self.config, rules_for(self.config))
+        outcome = Outcome.of_plan(scene, self._without)
+        copies = [g.key for g in changed.groups if g.key not in self.snapshot.groups_by_key]
+        for n, key in enumerate(copies):
+            found = exchange(outcome, key, ())
+            if found is None:
+                return n
+            outcome = found
+        return most
 
     def between(self, low: int, high: int) -> int:
         """Return how many copies start, where ``low`` do and ``high`` do not."""
-        step = 1
-        while low + step < high and self.starts(low + step):
-            low, step = low + step, 2 * step
-        high = min(high, low + step)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.starts(middle) else (low, middle)
-        return low
+        return last_of(self.starts, low, high)
 
     def starts(self, copies: int) -> bool:
         """Say whether so many copies all start beside what the plan without them does."""
         if copies not in self._known:
-            base = self._planned(self.snapshot) if self._base is None else self._base
-            self._base = base
+            base = self._without
             changed = edited(self.snapshot, [CopyGroup(self.group, copies)])
             made = self._planned(changed)
             new = {g.key for g in changed.groups} - {g.key for g in self.snapshot.groups}
@@ -137,17 +161,23 @@ class _Asks:
                 and {e.pod for e in made.evictions} <= {e.pod for e in base.evictions}
                 and _starts(base) <= _starts(made)
             )
+            # A plan that was cut short says nothing of what another might have started.
+            made_whole = made.solver.order_proven or made.solver.status == "optimal"
+            self._sure[copies] = made_whole and not self._known[copies]
         return self._known[copies]
+
+    @cached_property
+    def _without(self) -> Plan:
+        """The plan without copies."""
+        return self._planned(self.snapshot)
 
     def _planned(self, snapshot: Snapshot) -> Plan:
         return plan(snapshot, self.config, process=self.process)
 
     def _counted(self) -> int:
         """Return what room on nodes and in queues allows at most, each resource by itself."""
-        if self._base is None:
-            self._base = self._planned(self.snapshot)
         scene = Scene(self.snapshot, self.config, rules_for(self.config))
-        outcome = Outcome.of_plan(scene, self._base)
+        outcome = Outcome.of_plan(scene, self._without)
         m = scene.roster[self.group]
         members = [*m.running, *m.pending, *m.gated, *m.succeeded]
         need = max(1, m.group.effective_minimum)
