@@ -45,7 +45,7 @@ def capacity(
     """Say how many more copies of a group would start, now and with nodes added.
 
     Beside everything else: nothing more is evicted for them, and all that would start without
-    them starts. Each number was planned, and one copy more does not start.
+    them starts. Each number was planned; without "at least", one copy more does not start.
     """
     with opened(asking, f"planning copies of {group}") as world:
         from ..ask.capacity import capacity as how_many
