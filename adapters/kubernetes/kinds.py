@@ -66,6 +66,7 @@ READERS: dict[tuple[str, str], Read] = {
     ("kubeflow.org", "XGBoostJob"): _rare(gangs.TrainingJob),
     ("kubeflow.org", "JAXJob"): _rare(gangs.TrainingJob),
     ("kubeflow.org", "MPIJob"): _rare(gangs.TrainingJob),
+    ("trainer.kubeflow.org", "TrainJob"): _rare(rare.Empty),
     ("ray.io", "RayCluster"): _rare(gangs.RayCluster),
     ("ray.io", "RayJob"): _rare(gangs.RayJob),
     ("ray.io", "RayService"): _rare(gangs.RayService),
@@ -94,6 +95,12 @@ READERS: dict[tuple[str, str], Read] = {
     ("kai.scheduler", "Topology"): _rare(topology.TopologyBody),
     ("kueue.x-k8s.io", "Topology"): _rare(topology.TopologyBody),
 }
+
+MANIFEST_READERS: dict[tuple[str, str], Read] = {
+    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): lambda document: (document.data, []),
+    ("trainer.kubeflow.org", "TrainingRuntime"): lambda document: (document.data, []),
+}
+"""What workloads that nobody has submitted are made of, as it is written; never read live."""
 
 KUEUE_READERS: dict[tuple[str, str], Read] = {
     ("kueue.x-k8s.io", "ClusterQueue"): _rare(queue.KueueQueue),

@@ -15,7 +15,7 @@ from .times import seconds_of
 CLUSTER_WIDE = frozenset(
     (
         "Node", "Namespace", "PriorityClass", "Queue", "ClusterQueue", "Cohort", "ResourceFlavor",
-        "WorkloadPriorityClass",
+        "WorkloadPriorityClass", "ClusterTrainingRuntime",
         "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment",
         "NodeResourceTopology", "Numatopology", "HyperNode", "Topology",
         "ResourceSlice", "DeviceClass", "DeviceTaintRule",

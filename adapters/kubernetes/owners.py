@@ -24,6 +24,7 @@ OWNER_KINDS = (
     ("kubeflow.org", "XGBoostJob"),
     ("kubeflow.org", "JAXJob"),
     ("kubeflow.org", "MPIJob"),
+    ("trainer.kubeflow.org", "TrainJob"),
     ("ray.io", "RayCluster"),
     ("ray.io", "RayJob"),
     ("ray.io", "RayService"),

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 from ..files import Document
 from .body_pod import ConditionBody
 from .faults import Faults, Ledger
-from .kinds import Read, name_of_kind, readers_for
+from .kinds import MANIFEST_READERS, Read, name_of_kind, readers_for
 from .meta import HeadBody, Thing, api_group, head_of, is_usual_name, moment, place_of, thing_of
 from .options import ReadOptions
 from .owners import MIN_MEMBER, OWNER_KINDS
 from .times import seconds_of
+from .train_jobs import GROUP, RUNTIMES, jobset_of
 
 _OURS = "apportion.dev/"
 _CORE_KINDS = frozenset(
@@ -56,7 +57,7 @@ class _Reader:
         self.objects = Objects()
         self._seen: dict[Key, Thing] = {}
         self._ledger = ledger
-        self._readers = readers_for(options.queues_from)
+        self._readers = readers_for(options.queues_from) | MANIFEST_READERS
 
     def add(self, document: Document) -> None:
         """Read one document."""
@@ -80,6 +81,21 @@ class _Reader:
             self._keep_owner(document, group, kind)
             return
         self._add(document, group, kind, read, head)
+
+    def make_jobsets(self) -> None:
+        """Read the JobSets that TrainJobs would make, once everything else is read."""
+        objects = self.objects
+        runtimes = [r for kind in RUNTIMES for r in objects.of(GROUP, kind)]
+        there = {t.key for t in objects.of("jobset.x-k8s.io", "JobSet")}
+        jobs = [m for m in objects.manifests if m.thing.kind == "TrainJob"]
+        for job, data in jobs:
+            if job.key in there:
+                continue
+            document = jobset_of(job, data, runtimes, self._ledger)
+            if document is not None:
+                self.add(document)
+                made = objects.of("jobset.x-k8s.io", "JobSet")
+                objects.manifests += [Manifest(t, document.data) for t in made if t.key == job.key]
 
     def _kind_of(self, document: Document) -> str | None:
         data, place = document.data, place_of(document)
@@ -198,4 +214,6 @@ def read_objects(documents: Iterable[Document], options: ReadOptions, ledger: Le
     reader = _Reader(options, ledger)
     for document in documents:
         reader.add(document)
+    if not options.live:
+        reader.make_jobsets()
     return reader.objects
