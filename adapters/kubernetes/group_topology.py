@@ -45,9 +45,7 @@ def placement_of(
     slices = sliced(things, world.ledger)
     for thing in things:
         names = []
-        parts = list(_parts(draft, thing))
-        if thing.key in slices:
-            parts.append(slices[thing.key])
+        parts = [*_parts(draft, thing), *slices.get(thing.key, ())]
         for name, wish in parts:
             if name not in requests:
                 request = _resolved(wish, draft, world, out)

@@ -2,6 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
+
+import msgspec
 
 from .body_group import (
     NetworkTopologyBody,
@@ -140,8 +143,47 @@ class Slices:
     index_label: str
 
 
-def slices_of(thing: Thing, ledger: Ledger) -> Slices | None:
-    """Read Kueue's slices and KAI's segments of a pod."""
+def slices_of(thing: Thing, ledger: Ledger) -> list[Slices]:
+    """Read Kueue's slices, in one layer or several, and KAI's segments of a pod."""
+    if _LAYERS in thing.annotations:
+        return _layers_of(thing, ledger)
+    one = _slices_of(thing, ledger)
+    return [one] if one is not None else []
+
+
+def _layers_of(thing: Thing, ledger: Ledger) -> list[Slices]:
+    """Read slices of slices, the largest first; what cannot be read makes none."""
+    path = f'metadata.annotations["{_LAYERS}"]'
+    try:
+        layers = _LAYERS_FORM.decode(thing.annotations[_LAYERS])
+        sizes = [int(layer.size) for layer in layers]
+    except (msgspec.MsgspecError, ValueError):
+        sizes = []
+    if not 1 <= len(sizes) <= _MOST_LAYERS or min(sizes) < 1:
+        said = 'is no list such as [{"topology": "rack", "size": 8}]; no slices are made'
+        ledger.warn(thing.title, path, said)
+        return []
+    if any(a % b for a, b in pairwise(sizes)):
+        said = "has a size that the next one does not divide; slices of both are made"
+        ledger.warn(thing.title, path, said)
+    label = thing.annotations.get(_INDEX_LABEL, "")
+    return [
+        Slices(size, Nearness(path, required=layer.topology), label)
+        for size, layer in zip(sizes, layers, strict=True)
+    ]
+
+
+class _Layer(msgspec.Struct):
+    topology: str
+    size: int | str
+
+
+_MOST_LAYERS = 16
+"""As many levels a topology of Kueue has at most."""
+_LAYERS_FORM = msgspec.json.Decoder(list[_Layer])
+
+
+def _slices_of(thing: Thing, ledger: Ledger) -> Slices | None:
     notes = thing.annotations
     for size_key, required_key, preferred_key, label_key in _SLICES:
         written = notes.get(size_key)
@@ -161,11 +203,13 @@ def slices_of(thing: Thing, ledger: Ledger) -> Slices | None:
     return None
 
 
+_LAYERS = "kueue.x-k8s.io/podset-slice-required-topology-constraints"
+_INDEX_LABEL = "kueue.x-k8s.io/pod-group-pod-index-label"
 _SLICES = (
     (
         "kueue.x-k8s.io/podset-slice-size", "kueue.x-k8s.io/podset-slice-required-topology",
         "",
-        "kueue.x-k8s.io/pod-group-pod-index-label",
+        _INDEX_LABEL,
     ),
     (
         "kai.scheduler/segment-size", "kai.scheduler/segment-topology-required-placement",

@@ -12,21 +12,22 @@ INDEX = "batch.kubernetes.io/job-completion-index"
 _DIGITS = re.compile(r"(\d+)")
 
 
-def sliced(things: Sequence[Thing], ledger: Ledger) -> dict[str, tuple[str, Nearness]]:
-    """Return, by pod key, the slice that the pod is in and what it asks for.
+def sliced(things: Sequence[Thing], ledger: Ledger) -> dict[str, list[tuple[str, Nearness]]]:
+    """Return, by pod key, the slices that the pod is in and what they ask for.
 
     Pods without an index are counted in the order of their names, digits as numbers.
     """
     sets: dict[str, list[Thing]] = {}
     for thing in things:
         sets.setdefault(set_name(thing, role_of(thing)), []).append(thing)
-    out: dict[str, tuple[str, Nearness]] = {}
+    out: dict[str, list[tuple[str, Nearness]]] = {}
     for name, members in sets.items():
-        cut = next((c for t in members if (c := slices_of(t, ledger)) is not None), None)
-        if cut is None:
-            continue
-        for index, thing in _indexed(members, cut.index_label or INDEX):
-            out[thing.key] = (f"{name} slice {index // cut.size}", cut.near)
+        cuts = next((c for t in members if (c := slices_of(t, ledger))), [])
+        for n, cut in enumerate(cuts):
+            layer = f" of layer {n + 1}" if n else ""
+            for index, thing in _indexed(members, cut.index_label or INDEX):
+                found = (f"{name} slice {index // cut.size}{layer}", cut.near)
+                out.setdefault(thing.key, []).append(found)
     return out
 
 

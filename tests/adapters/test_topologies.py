@@ -331,6 +331,52 @@ def test_slices_are_of_so_many_pods_by_name_or_index() -> None:
     ]  # fmt: skip
 
 
+def layered(written: str) -> Snapshot:
+    notes = {"kueue.x-k8s.io__podset_slice_required_topology_constraints": written}
+    return snapshot(*NODES, pod_group("g", minMember=4), *members({}, {}, {}, {}, **notes),
+                    topology_labels=("zone", "rack"))  # fmt: skip
+
+
+@pytest.mark.parametrize("sizes", [("4", "2"), ('"4"', '"2"')], ids=["numbers", "strings"])
+def test_slices_of_slices_are_in_a_domain_each(sizes: tuple[str, str]) -> None:
+    world = layered(
+        f'[{{"topology": "zone", "size": {sizes[0]}}}, {{"topology": "rack", "size": {sizes[1]}}}]'
+    )
+
+    assert {s.name: s.topology.required for s in group_in(world, "g").subgroups} == {
+        "pods slice 0": "zone",
+        "pods slice 0 of layer 2": "rack",
+        "pods slice 1 of layer 2": "rack",
+    }
+    assert [pod_in(world, f"p-{i}").subgroups for i in (0, 3)] == [
+        ("pods slice 0", "pods slice 0 of layer 2"),
+        ("pods slice 0", "pods slice 1 of layer 2"),
+    ]
+    assert world.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "made", "says"),
+    [
+        ("rack", 0, "is no list such as"),
+        ("[]", 0, "is no list such as"),
+        ('[{"topology": "rack", "size": 0}]', 0, "is no list such as"),
+        ('[{"topology": "rack", "size": "many"}]', 0, "is no list such as"),
+        ('[{"topology": "zone", "size": 3}, {"topology": "rack", "size": 2}]', 4, "not divide"),
+    ],
+)
+def test_layers_of_slices_that_make_no_sense_are_warned_of(
+    written: str, made: int, says: str
+) -> None:
+    world = layered(written)
+
+    assert len(group_in(world, "g").subgroups) == made
+    assert {w.path for w in world.warnings} == {
+        'metadata.annotations["kueue.x-k8s.io/podset-slice-required-topology-constraints"]'
+    }
+    assert all(says in w.message for w in world.warnings)
+
+
 def test_segments_are_slices() -> None:
     notes = {
         "kai.scheduler__segment_size": "2",
