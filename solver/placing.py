@@ -68,7 +68,7 @@ def _where_best(draft: "Draft", pods: Sequence[Pod]) -> Placed | None:
             p = waiting[at]
             if at == end:
                 end = _end_of_alike(draft, waiting, at)
-            node = draft.spots_of(p).best(p)
+            node = draft.spots_of(p).best(p, end - at)
             if node is None:
                 # Who is alike would be told the same: nothing starts in between.
                 some = waiting[at : end if _is_free(draft, p) else at + 1]

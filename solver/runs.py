@@ -112,7 +112,7 @@ class Runs:
         asked = np.flatnonzero(self._scene.row(pods[0]))
         need = self._scene.row(pods[0])[asked]
         done = 0
-        while done < len(pods) and (node := spots.best(pods[done])) is not None:
+        while done < len(pods) and (node := spots.best(pods[done], len(pods) - done)) is not None:
             fit = 1
             if fills_up(draft, node) and len(asked):
                 fit = int((draft.open_room_on(None, node)[asked] // need).min())

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .draft import Draft
 
 
+LINE = 4
+"""For so many equal pods at least, the nodes that come next are kept in order."""
 FIRST = 16
 """Of nodes that seem best and are not, so many are looked at next, and then ever more."""
 
@@ -46,6 +48,8 @@ class Spots:
         """How many changes of the draft are in here."""
         self._last = -1
         """Where the last pod went."""
+        self._line: list[int] = []
+        """The nodes that are best behind that one, from the last on; () where that is not known."""
         if group is None:
             self._look_at(np.arange(size))
         else:
@@ -144,15 +148,25 @@ class Spots:
             bool(len(nodes)) and int((self._room(nodes) // self._need).min(axis=1).sum()) >= number
         )
 
-    def best(self, pod: Pod) -> int | None:
-        """Return the best node for the pod on open room, or None."""
+    def best(self, pod: Pod, alike: int = 1) -> int | None:
+        """Return the best node for the pod on open room, or None.
+
+        ``alike``: how many pods like this one, itself included, are about to ask one by one.
+        """
         goes_on = self._catch_up()
         last, self._last = self._last, -1
+        line, self._line = self._line, []
         draft = self._draft
-        if goes_on and pod.nominated is None and self._goes_on(pod, last):
-            self._last = last  # it has less left over than before: no other became better
-            return last
-        able = draft.field.left_among(pod, self._nodes())
+        if goes_on and pod.nominated is None:
+            if self._goes_on(pod, last):
+                # It has less left over than before: no other became better.
+                self._last, self._line = last, line
+                return last
+            if line and not self._open[last] and draft.field.takes(pod, line[-1]):
+                self._last, self._line = line.pop(), line
+                return self._last
+        nodes = self._nodes()
+        able = draft.field.left_among(pod, nodes)
         if draft.fragments is not None:  # their scores are dear: only of what takes the pod
             able = np.flatnonzero(draft.field.sifted(pod, self._mask_of(able)))
         if pod.nominated is not None:
@@ -168,7 +182,18 @@ class Spots:
         found = self._first(pod, able)
         if found is not None:
             self._last = found
+            if alike >= LINE and able is nodes:
+                self._line = self._behind(found, able, alike)
         return found
+
+    def _behind(self, best: int, able: Nodes, number: int) -> list[int]:
+        """Return so many of the nodes that come behind the best one, the first at the end."""
+        of = self._scores[able]
+        if number < len(able):
+            some = of <= np.partition(of, number)[number]
+            able, of = able[some], of[some]
+        order: list[int] = able[np.argsort(of, kind="stable")].tolist()
+        return order[: order.index(best) : -1] if best in order else []
 
     def _goes_on(self, pod: Pod, last: int) -> bool:
         """Say whether the node of the last pod takes this one, and is the better for that one."""

@@ -67,9 +67,9 @@ def test_of_equal_pods_that_find_no_node_one_is_asked_about(
     asked: list[Pod] = []
     best = Spots.best
 
-    def noted(spots: Spots, pod: Pod) -> int | None:
+    def noted(spots: Spots, pod: Pod, alike: int = 1) -> int | None:
         asked.append(pod)
-        return best(spots, pod)
+        return best(spots, pod, alike)
 
     monkeypatch.setattr(Spots, "best", noted)
     monkeypatch.setattr(placing, "_might_hold", lambda *_: True)

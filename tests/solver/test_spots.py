@@ -24,8 +24,8 @@ def test_the_best_node_is_the_one_that_a_fresh_look_finds(
 ) -> None:
     kept, seen = Spots.best, []
 
-    def best(self: Spots, pod: Pod) -> int | None:
-        found = kept(self, pod)
+    def best(self: Spots, pod: Pod, alike: int = 1) -> int | None:
+        found = kept(self, pod, alike)
         seen.append((found, kept(Spots(self._draft, pod, self._group), pod)))
         return found
 
@@ -34,3 +34,27 @@ def test_the_best_node_is_the_one_that_a_fresh_look_finds(
 
     assert seen
     assert [a for a, _ in seen] == [b for _, b in seen]
+
+
+@pytest.mark.parametrize("name", ["racks and shares", "nodes that differ"])
+def test_nodes_kept_in_order_for_equal_pods_are_those_found_one_by_one(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Spots.best
+    known: list[int] = []
+
+    def noted(self: Spots, pod: Pod, alike: int = 1) -> int | None:
+        known.append(len(self._line))
+        return kept(self, pod, alike)
+
+    def alone(self: Spots, pod: Pod, alike: int = 1) -> int | None:
+        del alike
+        return kept(self, pod)
+
+    monkeypatch.setattr(Spots, "best", noted)
+    in_order = rank_and_place(Scene(CASES[name], GREEDY, rules_for(GREEDY))).draft.places
+    monkeypatch.setattr(Spots, "best", alone)
+    one_by_one = rank_and_place(Scene(CASES[name], GREEDY, rules_for(GREEDY))).draft.places
+
+    assert any(known)
+    assert in_order == one_by_one
