@@ -155,10 +155,12 @@ def _layers_of(thing: Thing, ledger: Ledger) -> list[Slices]:
     """Read slices of slices, the largest first; what cannot be read makes none."""
     path = f'metadata.annotations["{_LAYERS}"]'
     try:
-        layers = _LAYERS_FORM.decode(thing.annotations[_LAYERS])
-        sizes = [int(layer.size) for layer in layers]
+        layers = [
+            (r.topology, int(r.size)) for r in _LAYERS_FORM.decode(thing.annotations[_LAYERS])
+        ]
     except (msgspec.MsgspecError, ValueError):
-        sizes = []
+        layers = []
+    sizes = [size for _, size in layers]
     if not 1 <= len(sizes) <= _MOST_LAYERS or min(sizes) < 1:
         said = 'is no list such as [{"topology": "rack", "size": 8}]; no slices are made'
         ledger.warn(thing.title, path, said)
@@ -167,10 +169,7 @@ def _layers_of(thing: Thing, ledger: Ledger) -> list[Slices]:
         said = "has a size that the next one does not divide; slices of both are made"
         ledger.warn(thing.title, path, said)
     label = thing.annotations.get(_INDEX_LABEL, "")
-    return [
-        Slices(size, Nearness(path, required=layer.topology), label)
-        for size, layer in zip(sizes, layers, strict=True)
-    ]
+    return [Slices(size, Nearness(path, required=level), label) for level, size in layers]
 
 
 class _Layer(msgspec.Struct):
