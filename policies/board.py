@@ -361,16 +361,12 @@ class Board:
         """Require Σ coefficient · variable ≤ bound (all integers), where every ``given`` is 1.
 
         Divides by what the coefficients share; where the terms could still add up to more than
-        2^31, divides further and rounds to the safe side, and the board is no longer exact.
+        2^31, divides by a power of two, as amounts often are multiples of one, and rounds to the
+        safe side, and the board is no longer exact.
         """
-        coefs: list[int] = []
-        vars_: list[Var] = []
-        share = 0
-        for c, v in terms:
-            if c:
-                coefs.append(c)
-                vars_.append(v)
-                share = gcd(share, c)
+        kept = [(c, v) for c, v in terms if c]
+        vars_, coefs = [v for _, v in kept], [c for c, _ in kept]
+        share = gcd(*coefs)
         if share > 1:
             bound //= share
             coefs = [c // share for c in coefs]
@@ -383,7 +379,8 @@ class Board:
         if most <= bound:
             return
         if max(reach, abs(bound)) >= ROW_LIMIT:
-            by = -(-max(reach, abs(bound)) // (ROW_LIMIT - 1 - len(coefs)))
+            least = -(-max(reach, abs(bound)) // (ROW_LIMIT - 1 - len(coefs)))
+            by = 1 << (least - 1).bit_length()
             coefs = [-(-c // by) for c in coefs]
             bound //= by
             self.exact = False

@@ -229,7 +229,9 @@ def _solve_from(
     # A board may say less than the rules; a solver that breaks the board itself proves nothing.
     if wrong and found.values is not None and not satisfies(board, found.values):
         return fall_back(base, goals, config, clock, late, why)
-    if wrong or (not found.proven and vector_of(base, goals) > vector_of(outcome, goals)):
+    # Rows that were rounded may have kept the greedy plan out, whatever was proven of them.
+    known_best = found.proven and board.exact
+    if wrong or (not known_best and vector_of(base, goals) > vector_of(outcome, goals)):
         return fall_back(
             base, goals, config, clock, late, why,
             lambda shown: tier_results(goals, shown, outcome, board, stages, found),
