@@ -12,6 +12,11 @@ Numbers = NDArray[np.int64]
 """The domain number of each node; −1 outside."""
 
 
+def domain_of(level: str) -> str:
+    """Return what a domain of a level is called; "" is any level."""
+    return f"HyperNode of {level}" if level.startswith("tier ") else level or "domain"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Layer:
     """One level of a topology over the nodes of a snapshot."""
@@ -24,9 +29,7 @@ class Layer:
     @property
     def told(self) -> str:
         """What one of its domains is called."""
-        return (
-            f"HyperNode of {self.name}" if self.name.startswith("tier ") else self.name or "domain"
-        )
+        return domain_of(self.name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

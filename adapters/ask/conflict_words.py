@@ -4,16 +4,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ...models import Pod, PodSpec
+import numpy as np
+
+from ...models import Pod, PodSpec, TopologyRequest
 from ...models.quantity import show
 from ...models.value import Value
-from ...policies.bonds import Layer
+from ...policies.bonds import Bond, Layer, domain_of
 from ...policies.ledger import Matrix, copies_by_room
 from ...policies.limits import limits_of
 from ...policies.members import Standing
 from ...policies.parts import NodeClass
 from ...policies.podset import PodSet
 from ...policies.quota import non_preemptible_use
+from ...policies.topology import pinned
 from ...solver.alone import Alone
 from ...solver.conflict import Conflict
 from ...solver.subjects import Subject
@@ -151,23 +154,68 @@ def _topology(told: Alone, subject: Subject) -> Member:
     for bond in told.scene.bonds.of_group(told.members.key):
         if bond.label == subject[1] and bond.required is not None:
             held = [p for p in told.members.first or told.members.pending if bond.holds(p)]
-            said = f"its {len(held)} pods have to lie in one {bond.required.told}"
-            return Member(*subject, said + _best_domain(told, held, bond.required))
+            pods = "pod has" if len(held) == 1 else f"{len(held)} pods have"
+            return Member(*subject, f"its {pods} to lie {_where(told, bond, held)}")
     return _other(told, subject)
 
 
-def _best_domain(told: Alone, pods: Sequence[Pod], layer: Layer) -> str:
-    """Say where most of equal pods fit, if that is too few; nothing where pods differ."""
-    if len({p.spec for p in pods}) != 1 or not layer.domains:
+def _where(told: Alone, bond: Bond, pods: Sequence[Pod]) -> str:
+    """Say in which domain pods have to lie, and how many of them fit there."""
+    layer, wish = bond.required, _request(told, bond)
+    assert layer is not None
+    if not layer.domains and wish is not None:
+        return f"in one {domain_of(wish.required)}; {_nowhere(told, wish)}"
+    there = pinned(told.scene, bond, layer)
+    running = sum(there.values())
+    run = f"its {running} running pods lie" if running > 1 else "its running pod lies"
+    names = ", ".join(layer.domains[d] for d in sorted(there) if d >= 0)
+    if -1 in there:
+        partly = " partly" if names else ""
+        return f"in one {layer.told}; {run}{partly} in none"
+    if len(there) > 1:
+        return f"in one {layer.told}; {run} in several: {names}"
+    if there:
+        return f"in {layer.told} {names}, where {run}{_fit_in(told, pods, layer, min(there))}"
+    return f"in one {layer.told}{_fit_in(told, pods, layer, None)}"
+
+
+def _nowhere(told: Alone, wish: TopologyRequest) -> str:
+    """Say why no node lies in a domain of the level."""
+    topology = next((t for t in told.scene.snapshot.topologies if t.name == wish.topology), None)
+    if topology is None:
+        return f"there is no topology {wish.topology}"
+    levels = [x.name for x in topology.levels]
+    if wish.required in levels:
+        return "no node lies in any"
+    only = f", only {', '.join(levels)}" if levels else ""
+    return f"topology {wish.topology} has no level {wish.required}{only}"
+
+
+def _request(told: Alone, bond: Bond) -> TopologyRequest | None:
+    group = told.members.group
+    if not bond.subgroup:
+        return group.topology
+    return next((s.topology for s in group.subgroups if s.name == bond.subgroup), None)
+
+
+def _fit_in(told: Alone, pods: Sequence[Pod], layer: Layer, at: int | None) -> str:
+    """Say how many of equal pods fit into a domain, or into the best of all, if too few do."""
+    if len({p.spec for p in pods}) != 1:
         return ""
     fits, numbers = _counts(told, pods[0]), layer.numbers
     by_domain = [int(fits[numbers == k].sum()) for k in range(len(layer.domains))]
-    best = max(by_domain)
+    best = max(by_domain) if at is None else by_domain[at]
     if best >= len(pods):
         return ""
+    if at is not None:
+        return f"; {_fit(best)} there"
+    outside = int(np.count_nonzero(fits[numbers < 0]))
+    nodes = "1 node with room lies" if outside == 1 else f"{outside:,} nodes with room lie"
+    beside = f"; {nodes} in none" if outside else ""
     if not best:
-        return "; none fits in any"
-    return f"; {_fit(best)} in one, in {layer.domains[by_domain.index(best)]}"
+        return f"; none fits in any{beside}"
+    like = "such as" if by_domain.count(best) > 1 else "in"
+    return f"; {_fit(best)} in one, {like} {layer.domains[by_domain.index(best)]}{beside}"
 
 
 def _other(told: Alone, subject: Subject) -> Member:

@@ -1,5 +1,6 @@
 """The setting ``moves`` on the command line: shown by plan, refused by run."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,20 @@ def test_plan_moves_nobody_unless_it_is_told_to(cli: Any, tmp_path: Path) -> Non
     assert "Evicted" not in without.out
     assert "for default/new: is to run on n" in told.out
     assert "Promised" in told.out
+
+
+def test_whatif_says_who_would_start_by_moves_which_explain_does_not_try(
+    cli: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "pieces.yaml"
+    file.write_text(CLUSTER)
+
+    asked = cli("whatif", "--set", "moves=1", "-f", file, "--output", "json")
+    told = json.loads(cli("explain", "new", "-f", file, "--output", "json").out)
+
+    starts = {g["group"]: g["after"] for g in json.loads(asked.out)["groups"]}
+    assert starts["default/new"]["promised"] == 1
+    assert "moves" not in {c["kind"] for c in told["changes"]}
 
 
 def test_run_says_why_it_moves_nobody(cli: Any, tmp_path: Path) -> None:
