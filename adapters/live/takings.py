@@ -13,7 +13,6 @@ from .gathered import differing, tells_pods_apart
 
 _ENDED = (PodState.TERMINATING, PodState.SUCCEEDED, PodState.FAILED)
 _TAKES = PodState.RUNNING
-"""A pod that is leaving takes nothing: what waits may be promised its room."""
 
 
 class Takings:
@@ -41,6 +40,8 @@ class Takings:
         self.more: defaultdict[str, Counter[str]] = defaultdict(Counter)
         """The same, less what was to be taken once the plan is carried out."""
         self.more_of_queue: defaultdict[QueueName, Counter[str]] = defaultdict(Counter)
+        self.fixed_of_queue: defaultdict[QueueName, Counter[str]] = defaultdict(Counter)
+        """The same of groups that may not be preempted: these have a limit of their own."""
         self.heaps: defaultdict[tuple[QueueName | None, bool], Counter[str]] = defaultdict(Counter)
         """By queue (None: of other schedulers) and whether the nodes take pods, slots included."""
         self._open = frozenset(n.name for n in seen.nodes if n.takes_pods)
@@ -48,10 +49,11 @@ class Takings:
         self.lowest: dict[QueueName, int] = {}
         """By queue with work that may be preempted, the lowest priority of it so far."""
         for p in seen.pods:
-            if p.state is _TAKES:
-                self._take(p)
+            if (seat := _seat(p)) is not None:
+                self._take(p, seat)
         self.more.clear()
         self.more_of_queue.clear()
+        self.fixed_of_queue.clear()
         pods = seen.pods_by_key
         for b in made.binds:
             pod = pods[b.pod]
@@ -71,8 +73,8 @@ class Takings:
 
     def _come(self, pod: Pod) -> None:
         self._touch(pod)
-        if pod.state is _TAKES:
-            self._take(pod)
+        if (seat := _seat(pod)) is not None:
+            self._take(pod, seat)
 
     def _follow_groups(self, groups: tuple[Group, ...]) -> None:
         ended, begun = differing(self._groups, groups)
@@ -87,66 +89,69 @@ class Takings:
         self.touched.update(old)
 
     def _change(self, old: Pod, new: Pod | None) -> None:
-        if new is None:
+        if new is None or new.uid != old.uid:
             self._go(old, PodState.TERMINATING)
-        elif new.uid != old.uid:
-            self._go(old, PodState.TERMINATING)
-            self._come(new)
-        elif not _is_same_elsewhere(old, new):
+            if new is not None:
+                self._come(new)
+            return
+        if not _is_same_elsewhere(old, new):
             self.strange = True
-        elif old.state is _TAKES and new.state is _TAKES:
-            self.strange |= new.node != old.node
+            return
+        before, seat = _seat(old), _seat(new)
+        if before is not None and seat is not None:
+            self.strange |= before != seat
             self.unready |= new.ready != old.ready
-        elif old.state is _TAKES:
+        elif before is not None:
             self._go(old, new.state)
-        elif new.state is _TAKES:
+        elif seat is not None:
             if new.node != self._places.get(new.key):
                 self._touch(new)
-            self._take(new)
+            self._take(new, seat)
         elif new.state is not old.state:
             self._touch(new)
 
     def _go(self, pod: Pod, state: PodState) -> None:
-        """Note that the pod does not run any more."""
+        """Note that the pod takes nothing any more."""
         self._touch(pod)
-        if pod.state is not _TAKES:
+        seat = _seat(pod)
+        if seat is None:
             return
         # A gang that loses a member may be broken, and nothing comes before its repair.
         group = self._group(pod.group)
         is_gang = group is not None and group.effective_minimum > 1
         self.strange |= state not in _ENDED or (is_gang and state is not PodState.SUCCEEDED)
-        assert pod.node is not None
         self.left = True
-        self.opened |= bool(pod.spec.anti_affinity) or pod.node in self._special
-        _add(self.used[pod.node], pod, -1)
-        _add(self.more[pod.node], pod, -1)
+        self.opened |= bool(pod.spec.anti_affinity) or seat in self._special
+        _add(self.used[seat], pod, -1)
+        _add(self.more[seat], pod, -1)
         self._count(pod, -1)
-        self._heap(pod, -1)
+        self._heap(pod, seat, -1)
 
     def _touch(self, pod: Pod) -> None:
         if pod.group is not None:
             self.touched.add(pod.group)
 
-    def _take(self, pod: Pod) -> None:
-        assert pod.node is not None
-        _add(self.used[pod.node], pod, 1)
-        _add(self.more[pod.node], pod, 1)
+    def _take(self, pod: Pod, seat: str) -> None:
+        _add(self.used[seat], pod, 1)
+        _add(self.more[seat], pod, 1)
         self._count(pod, 1)
-        self._heap(pod, 1)
+        self._heap(pod, seat, 1)
 
     def _count(self, pod: Pod, times: int) -> None:
         group = self._group(pod.group)
         if group is None:
             return
         _add(self.more_of_queue[group.queue], pod, times)
+        if not group.preemptable:
+            _add(self.fixed_of_queue[group.queue], pod, times)
         if times > 0 and group.preemptable and pod.preemptable:
             mine = max(group.priority, pod.priority)
             self.lowest[group.queue] = min(mine, self.lowest.get(group.queue, mine))
 
-    def _heap(self, pod: Pod, times: int) -> None:
+    def _heap(self, pod: Pod, seat: str, times: int) -> None:
         group = self._group(pod.group)
         queue = None if group is None else group.queue
-        _add(self.heaps[queue, pod.node in self._open], pod, times)
+        _add(self.heaps[queue, seat in self._open], pod, times)
 
     def _group(self, key: GroupKey | None) -> Group | None:
         return None if key is None else self._group_of.get(key)
@@ -162,8 +167,20 @@ class Takings:
     def gave_back(self, queues: Iterable[QueueName], resources: Iterable[str]) -> bool:
         """Say whether one of the queues uses less of one of these than after the plan."""
         asked = list(resources)
-        found = (self.more_of_queue.get(q) for q in queues)
+        both = (self.more_of_queue, self.fixed_of_queue)
+        found = (counts.get(q) for q in queues for counts in both)
         return any(of[r] < 0 for of in found if of is not None for r in asked)
+
+
+def _seat(pod: Pod) -> str | None:
+    """Return the node on which the pod takes room: it runs there, or its scheduler says it will.
+
+    A pod that is leaving takes nothing: what waits may be promised its room.
+    """
+    if pod.state is _TAKES:
+        return pod.node
+    is_promised = pod.state is PodState.PENDING and not pod.ours
+    return pod.nominated if is_promised else None
 
 
 def _add(to: Counter[str], pod: Pod, times: int) -> None:

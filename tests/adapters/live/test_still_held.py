@@ -12,6 +12,7 @@ from apportion.models import (
     Config,
     GroupKey,
     HostPort,
+    NodeName,
     PodKey,
     PodState,
     PodTerm,
@@ -128,6 +129,10 @@ def test_what_is_held_is_told_as_the_full_plan_told_it() -> None:
     assert made.queues[0].allocated["cpu"] == 4000
 
 
+PROMISED = replace(
+    foreign("p", 4, "n1"), state=PodState.PENDING, node=None, nominated=NodeName("n1")
+)
+"""Of another scheduler, which makes room for it on the node."""
 SMALL = Members("small", "q", cpu=2, on=["n1"])
 UNITS = [Members(f"u{i}", "q", on=["n1"]) for i in range(2)]
 
@@ -150,6 +155,11 @@ UNITS = [Members(f"u{i}", "q", on=["n1"]) for i in range(2)]
             full(foreign("f", 2, "n1")), lambda s: later(s, gone="s0"),
             id="the others have not room enough",
         ),
+        pytest.param(
+            beside_one(PROMISED),
+            lambda s: with_pod(s, "sys/p", state=PodState.RUNNING, node="n1"),
+            id="who was promised the room runs there",
+        ),
     ],
 )  # fmt: skip
 def test_it_still_waits_after(seen: Snapshot, change: Callable[[Snapshot], Snapshot]) -> None:
@@ -165,6 +175,10 @@ LIMITED = full(
 SHY = {"anti_affinity": (PodTerm("kubernetes.io/hostname", only("r"), None),)}
 PORT = {"host_ports": (HostPort(80),)}
 AWAY = {"anti_affinity": (PodTerm("kubernetes.io/hostname", only("waits"), None),)}
+BEYOND_ITS_DUE = snapshot(
+    node("n1", 4), queue("q", 2), Members("r", "q", cpu=2, on=["n1"], preemptable=False),
+    Members("waits", "q", waiting=1, preemptable=False),
+)  # fmt: skip
 FIRST = Members("a", "q", cpu=2, waiting=1, priority=9, created_s=NOW - 200)
 
 
@@ -230,6 +244,18 @@ FIRST = Members("a", "q", cpu=2, waiting=1, priority=9, created_s=NOW - 200)
         pytest.param(
             beside_one(FIRST, capability={"cpu": 2000}),
             lambda s: replaced(s, "a0", 2), id="who was to start has gone, and its room as well",
+        ),
+        pytest.param(
+            beside_one(PROMISED), lambda s: with_pod(s, "sys/p", nominated=None),
+            id="another scheduler promises the room no more",
+        ),
+        pytest.param(
+            beside_one(PROMISED), lambda s: later(s, gone="p"),
+            id="whom another scheduler had promised the room has gone",
+        ),
+        pytest.param(
+            BEYOND_ITS_DUE, lambda s: later(s, Members("c", "q", cpu=2, on=["n1"]), gone="r0"),
+            id="less of a due is in use, if not of the queue in all",
         ),
     ],
 )  # fmt: skip

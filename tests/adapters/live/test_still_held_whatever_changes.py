@@ -57,8 +57,10 @@ def busy(rng: Random) -> Snapshot:
             continue
         free[at] -= cpu
         if rng.random() < 0.25:
-            state = rng.choice((PodState.RUNNING, PodState.RUNNING, PodState.TERMINATING))
-            parts.append(foreign(f"f{i}", cpu, at, state, **spec))
+            state = rng.choice((*[PodState.RUNNING] * 2, PodState.TERMINATING, PodState.PENDING))
+            one = foreign(f"f{i}", cpu, at, state, **spec)
+            is_promised = state is PodState.PENDING
+            parts.append(replace(one, node=None, nominated=one.node) if is_promised else one)
             continue
         parts.append(
             Members(
@@ -124,12 +126,29 @@ class Moment:
             del self.pods[p.key]
 
     def is_replaced(self) -> None:
-        """Let one go, and somebody else's pod have as much where it was."""
+        """Let one go, and another pod have as much where it was: somebody else's, or of a queue."""
         p = self.some_pod(PodState.RUNNING)
-        if p is not None:
+        if p is None:
+            return
+        del self.pods[p.key]
+        name = f"o{len(self.pods)}-{p.name}"
+        other = foreign(name, 0, str(p.node))
+        if p.group is not None and self.rng.random() < 0.4:
+            one = Members(name, self.groups[p.group].queue, on=[str(p.node)])
+            self.groups[one.group.key] = one.group
+            other = one.pods[0]
+        self.pods[other.key] = replace(other, spec=PodSpec(p.spec.requests))
+
+    def a_promise_ends(self) -> None:
+        """Let a pod that another scheduler has promised a place run there, or go, or have none."""
+        promised = [p for p in self.pods.values() if p.nominated is not None and not p.ours]
+        if not promised:
+            return
+        p = self.rng.choice(promised)
+        runs = replace(p, state=PodState.RUNNING, node=p.nominated, nominated=None)
+        self.pods[p.key] = self.rng.choice((runs, replace(p, nominated=None)))
+        if self.rng.random() < 0.3:
             del self.pods[p.key]
-            other = foreign(f"o{len(self.pods)}-{p.name}", 0, str(p.node))
-            self.pods[other.key] = replace(other, spec=PodSpec(p.spec.requests))
 
     def comes(self) -> None:
         names = [q.name for q in self.queues]
@@ -168,7 +187,7 @@ KINDS: tuple[Callable[[Moment], None], ...] = (
     *(Moment.ends, Moment.goes, Moment.comes) * 2,
     *(Moment.is_replaced,) * 4,
     *(Moment.is_unready, Moment.budgets_change, Moment.needs_fewer, Moment.matters_more),
-    *(Moment.limits_go, Moment.node_grows),
+    *(Moment.limits_go, Moment.node_grows, Moment.a_promise_ends, Moment.a_promise_ends),
 )
 
 
