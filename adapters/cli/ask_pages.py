@@ -33,6 +33,8 @@ def _capacity(found: Capacity) -> Iterable[Table | Text]:
 
 def _fit(fit: Fit) -> str:
     n = "1 more copy" if fit.copies == 1 else f"{fit.copies:,} more copies"
+    if not fit.copies and not fit.exact:
+        return f"{n} as far as was planned"
     return n if fit.exact else f"at least {n}"
 
 

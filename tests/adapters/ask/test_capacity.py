@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
+from msgspec.structs import replace
 
+from apportion.adapters.ask import capacity as asking
 from apportion.adapters.ask.capacity import Fit, capacity, models_for
-from apportion.models import Config, GroupKey, InputError, Snapshot
+from apportion.models import Config, GroupKey, InputError, Plan, Snapshot
 from apportion.models.edit import edited
 from apportion.models.edits import CopyGroup
 from apportion.solver.entry import plan
@@ -73,6 +75,40 @@ def test_added_nodes_make_room_for_more(solver: SolverProcess) -> None:
 
     assert found.now.copies == 0
     assert [(a.nodes, a.fit.copies) for a in found.added] == [(1, 0), (2, 1), (4, 2)]
+
+
+def test_on_a_large_cluster_few_plans_are_made_and_more_may_fit(
+    monkeypatch: pytest.MonkeyPatch, solver: SolverProcess
+) -> None:
+    start = world(Members("g", "q", 2, waiting=1), sizes=(3, 3, 3))
+    planned = list[Config]()
+
+    def plan_of(snapshot: Snapshot, config: Config, process: SolverProcess | None) -> Plan:
+        planned.append(config)
+        return plan(snapshot, config, process=process)
+
+    monkeypatch.setattr(asking, "plan", plan_of)
+    monkeypatch.setattr(asking, "is_small", lambda _: False)
+
+    found = capacity(start, CONFIG, G, models=["n0"], numbers=[1], process=solver)
+
+    assert found.now == Fit(2, 3, exact=True)
+    assert [a.fit for a in found.added] == [Fit(3, 4, exact=False)]
+    assert sum(c == CONFIG for c in planned) == 3 + 2
+
+
+def test_one_more_that_was_not_planned_to_the_end_may_fit(
+    monkeypatch: pytest.MonkeyPatch, solver: SolverProcess
+) -> None:
+    start = world(Members("g", "q", 2, waiting=1), sizes=(3, 3, 3))
+
+    def cut_short(snapshot: Snapshot, config: Config, process: SolverProcess | None) -> Plan:
+        made = plan(snapshot, config, process=process)
+        return replace(made, solver=replace(made.solver, status="feasible", order_proven=False))
+
+    monkeypatch.setattr(asking, "plan", cut_short)
+
+    assert capacity(start, CONFIG, G, process=solver).now == Fit(2, 3, exact=False)
 
 
 def test_models_are_sizes_that_take_a_pod() -> None:

@@ -73,6 +73,16 @@ def test_nodes_that_bring_no_copies_are_said_to(capsys: pytest.CaptureFixture[st
     assert "1 node like n  0 more copies, as many as now" in capsys.readouterr().out
 
 
+def test_no_copies_are_no_bound_where_plans_were_cut_short(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show_capacity(Capacity(GroupKey("x/g"), Fit(0, 9, False), (PerNode("n", 1, Fit(1, 9, False)),)))
+
+    page = capsys.readouterr().out
+    assert "x/g  0 more copies as far as was planned would start now" in page
+    assert "1 node like n  at least 1 more copy, 1.00 more for each node" in page
+
+
 def test_what_is_not_there_is_one_sentence(cli: Any, world: str) -> None:
     for args in (["capacity", "nobody"], ["drain", "n9"], ["capacity", "web", "--like", "n9"]):
         result = cli(*args, "-f", world)
