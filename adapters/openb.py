@@ -124,7 +124,7 @@ def _lines(file: str, columns: tuple[str, ...]) -> Iterator[tuple[int, Row]]:
             data = f.read(MOST_BYTES + 1)
         text = data.decode("utf-8-sig")
     except OSError as e:
-        raise InputError(f"{file}: {e.strerror or e}") from e
+        raise InputError(f"{file}: cannot be read: {e.strerror or e}") from e
     except UnicodeDecodeError as e:
         raise InputError(f"{file}: is not UTF-8; give the CSV as it was published") from e
     if len(data) > MOST_BYTES:

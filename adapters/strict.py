@@ -1,17 +1,21 @@
 """Documents of our own (scenarios, configurations): every mistake at once, each with its path."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 import pydantic
 from pydantic.alias_generators import to_camel
 
 from ..models import InputError
+from ..models.unknown import did_you_mean
 from .kubernetes.shape import checked
 
 API_VERSION = "apportion.dev/v1alpha1"
 _UNKNOWN = "Extra inputs are not permitted"
 _MOST_SHOWN = 12
+_STEPS = re.compile(r"[^.\[\]]+")
+Schema = dict[str, Any]
 
 
 class Strict(pydantic.BaseModel):
@@ -34,7 +38,7 @@ def parsed(data: Any, kind: type[M], source: str, faults: Iterable[tuple[str, st
         With everything that is wrong with it, each with its path.
     """
     model, found = checked(data, kind)
-    wrong = [*faults, *(_worded(path, message) for path, message in found)]
+    wrong = [*faults, *(_worded(path, message, kind) for path, message in found)]
     if model is None or wrong:
         raise InputError(sentence(source, wrong))
     return model
@@ -49,7 +53,42 @@ def sentence(source: str, wrong: Iterable[tuple[str, str]]) -> str:
     return f"{source}: " + "; ".join(parts[:_MOST_SHOWN]) + more
 
 
-def _worded(path: str, message: str) -> tuple[str, str]:
-    if message.startswith(_UNKNOWN):
-        return path, "there is no such key here"
-    return path, message
+def _worded(path: str, message: str, kind: type[Strict]) -> tuple[str, str]:
+    if not message.startswith(_UNKNOWN):
+        return path, message
+    meant = did_you_mean(path.rsplit(".", 1)[-1], _keys_beside(path, kind))
+    return path, f"there is no such key here{f'; {meant}' if meant else ''}"
+
+
+def _keys_beside(path: str, kind: type[Strict]) -> set[str]:
+    """Return the keys that could stand where the path ends, by the JSON Schema of the document."""
+    schema = kind.model_json_schema()
+    here = [schema]
+    for step in _STEPS.findall(path.rpartition(".")[0]):
+        here = [below for at in here for below in _below(_options(at, schema), step)]
+    return {
+        key
+        for at in here
+        for option in _options(at, schema)
+        for key in option.get("properties", ())
+    }
+
+
+def _options(at: Schema, whole: Schema) -> list[Schema]:
+    """Return what a part of the schema stands for: references are followed."""
+    if "$ref" in at:
+        return _options(whole["$defs"][at["$ref"].rsplit("/", 1)[-1]], whole)
+    if "anyOf" in at:
+        return [option for other in at["anyOf"] for option in _options(other, whole)]
+    return [at]
+
+
+def _below(options: Iterable[Schema], step: str) -> Iterator[Schema]:
+    """Yield the schemas of what a key of a mapping, or an index of a list, leads to."""
+    for at in options:
+        if step.isdigit() and "items" in at:
+            yield at["items"]
+        elif step in at.get("properties", {}):
+            yield at["properties"][step]
+        elif isinstance(at.get("additionalProperties"), dict):
+            yield at["additionalProperties"]

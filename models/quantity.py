@@ -99,7 +99,9 @@ def _complaint(text: str) -> str:
     if not text:
         return f"an empty text is not a quantity; {_EXAMPLE}"
     if text != text.strip() or " " in text:
-        return f"{said}: it has a space in it; write {_quote(''.join(text.split()))}"
+        together = "".join(text.split())
+        advice = f"write {_quote(together)}" if _FORM.fullmatch(together) else _EXAMPLE
+        return f"{said}: it has a space in it; {advice}"
     if suffix.startswith("K") or suffix.lower() in ("kb", "mb", "gb", "tb", "kib", "mib", "gib"):
         return f"{said}: there is no suffix {suffix!r}; write k, M, G (1000) or Ki, Mi, Gi (1024)"
     if suffix.lower() in ("ki", "mi", "gi", "ti", "pi", "ei", "g", "t", "p"):

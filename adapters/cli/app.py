@@ -110,7 +110,9 @@ def run(argv: Sequence[str] | None = None) -> int:
     except InputError as e:
         return _say(str(e), UNUSABLE)
     except _USAGE as e:
-        return _say(f"{e.format_message()} (apportion --help says more)", UNUSABLE)
+        from .usage import worded
+
+        return _say(worded(e.format_message()), UNUSABLE)
     except Exception as e:
         return _bug(e)
 

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from ..ask.capacity import Capacity, Fit
 from ..ask.drain import Draining, Emptied
+from .name import Name
 from .page import MOST_ROWS, grid, more, title
 from .terminal import print_all
 from .words import count, plain
@@ -49,7 +50,7 @@ def _draining(found: Draining) -> Iterable[Table | Text]:
         table = grid(4, 48, None)
         for n, e in enumerate(found.emptied[:MOST_ROWS], 1):
             style = "yellow" if e.waits else "green"
-            table.add_row("", f"{n}.", Text(plain(e.node), style=style), Text(_becomes(e)))
+            table.add_row("", f"{n}.", Name(plain(e.node), style=style), Text(_becomes(e)))
         yield table
         yield from more(found.emptied)
     if found.kept:
@@ -58,7 +59,7 @@ def _draining(found: Draining) -> Iterable[Table | Text]:
         for k in found.kept[:MOST_ROWS]:
             for b in k.blockers[:4]:
                 table.add_row(
-                    "", Text(plain(k.node), style="red"), plain(b.pod), Text(plain(b.why))
+                    "", Name(plain(k.node), style="red"), plain(b.pod), Text(plain(b.why))
                 )
             if len(k.blockers) > 4:
                 table.add_row("", "", f"and {len(k.blockers) - 4} more", "")

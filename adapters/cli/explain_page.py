@@ -11,6 +11,7 @@ from ..ask.change import Change
 from ..ask.conflict_words import Member
 from ..ask.explain import Explanation
 from ..ask.rivals import Order
+from .name import Name
 from .page import MOST_ROWS, grid, more, title
 from .terminal import print_all
 from .verdict import has_room, no_change_says, verdict_of
@@ -102,7 +103,7 @@ def _order(order: Order) -> Iterable[Table | Text]:
     table = grid(48, 22, None)
     for r in order.rivals[:MOST_ROWS]:
         table.add_row(
-            "", Text(plain(r.group), style="yellow"), f"{r.way}, {count(r.pods, 'pod')}",
+            "", Name(plain(r.group), style="yellow"), f"{r.way}, {count(r.pods, 'pod')}",
             Text(plain(r.why)),
         )  # fmt: skip
     yield table

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from ...models import Plan, QueueRow, TierRow
+from .name import Name
 from .telling import matters, resource_rank, telling_rows
 from .words import amounts, count, number, percent, plain
 
@@ -38,7 +40,7 @@ def queue_table(rows: Sequence[QueueRow]) -> Iterable[Table | Text]:
         names = sorted({*row.allocated, *row.deserved, *asked} - {"pods"}, key=resource_rank)
         table.add_row(
             "",
-            Text("  " * depth + plain(row.name)),
+            Padding(Name(plain(row.name)), (0, 0, 0, 2 * depth)),
             Text(amounts(row.allocated, names)),
             Text(amounts(row.deserved, names)),
             Text(amounts(row.entitlement, names)),

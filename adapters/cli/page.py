@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...models import Bind, GroupKey, Nomination, Plan, PodState, Reason, Snapshot
+from .name import Name
 from .numbers import objective_table, queue_table
 from .terminal import console
 from .words import amounts, count, gathered, moment, percent, plain
@@ -108,8 +109,8 @@ def _allocations(plan: Plan) -> Iterable[Table | Text]:
     table = grid(48, 24, None)
     for a in plan.allocations[:MOST_ROWS]:
         devices = ", ".join(f"{d.pool}/{d.device}" for d in a.devices)
-        name = Text(plain(a.resource_claim or a.claim))
-        table.add_row("", Text(plain(a.pod), style="green"), name, Text(plain(devices)))
+        name = Name(plain(a.resource_claim or a.claim))
+        table.add_row("", Name(plain(a.pod), style="green"), name, Text(plain(devices)))
     yield table
     yield from more(plan.allocations)
 
@@ -123,7 +124,7 @@ def _where(groups: Sequence[tuple[GroupKey, Sequence[str]]], style: str) -> Tabl
     table = grid(48, 9, None)
     for group, nodes in groups[:MOST_ROWS]:
         table.add_row(
-            "", Text(plain(group), style=style), count(len(nodes), "pod"), Text(gathered(nodes))
+            "", Name(plain(group), style=style), count(len(nodes), "pod"), Text(gathered(nodes))
         )
     return table
 
@@ -158,7 +159,7 @@ def _admissions(plan: Plan) -> Iterable[Table | Text]:
     table = grid(48, None)
     for a in plan.admissions[:MOST_ROWS]:
         table.add_row(
-            "", Text(plain(a.group), style="green"), Text(amounts(a.reserved, a.reserved))
+            "", Name(plain(a.group), style="green"), Text(amounts(a.reserved, a.reserved))
         )
     yield table
     yield from more(plan.admissions)
@@ -172,7 +173,7 @@ def _held(plan: Plan) -> Iterable[Table | Text]:
     for h in plan.held[:MOST_ROWS]:
         why = Text("\n").join(told(h.reasons))
         pods = count(len(h.pods), "pod") if h.pods else "no pods"
-        table.add_row("", Text(plain(h.group), style="yellow"), pods, why)
+        table.add_row("", Name(plain(h.group), style="yellow"), pods, why)
     yield table
     yield from more(plan.held)
 

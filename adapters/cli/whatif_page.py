@@ -8,6 +8,7 @@ from rich.text import Text
 from ...models import GroupKey
 from ..ask.difference import Difference, GroupChange, GroupState
 from ..ask.whatif import WhatIf
+from .name import Name
 from .page import MOST_ROWS, grid, more, title, told
 from .telling import resource_rank
 from .terminal import print_all
@@ -50,7 +51,7 @@ def _groups(
     for key in keys[:MOST_ROWS]:
         c = by_key[key]
         said = Text(f"{_state(c.before)} → {_state(c.after)}")
-        table.add_row("", Text(plain(key), style=style), Text("\n").join([said, *told(c.why)]))
+        table.add_row("", Name(plain(key), style=style), Text("\n").join([said, *told(c.why)]))
     yield table
     yield from more(keys)
 
@@ -79,7 +80,7 @@ def _displaced(d: Difference) -> Iterable[Table | Text]:
         names = ", ".join(plain(p.rsplit("/", 1)[-1]) for p in c.displaced[:6])
         rest = f" and {len(c.displaced) - 6} more" if len(c.displaced) > 6 else ""
         table.add_row(
-            "", Text(plain(c.group), style="red"), count(len(c.displaced), "pod"),
+            "", Name(plain(c.group), style="red"), count(len(c.displaced), "pod"),
             Text(names + rest),
         )  # fmt: skip
     yield table
@@ -108,7 +109,7 @@ def _queues(d: Difference) -> Iterable[Table | Text]:
             for r in names
         )
         table.add_row(
-            "", Text(plain(q.queue)),
+            "", Name(plain(q.queue)),
             Text(", ".join(used) or "–"),
             Text(f"{percent(q.share_before)} → {percent(q.share_after)}"),
         )  # fmt: skip

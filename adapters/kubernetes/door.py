@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from ...models import Pod, PodKey, PodState, Snapshot, snapshot_of
+from ...models import Node, Pod, PodKey, PodState, Snapshot, snapshot_of
 from ..files import Document
 from .budgets import budget_of
 from .cards import names_devices
@@ -70,6 +70,7 @@ def snapshot_of_objects(objects: Objects, options: ReadOptions, ledger: Ledger) 
     warn_of_missing_nodes(Counter(n for n in held if n not in names), ledger)
     if not options.live:
         _warn_if_none_is_ours(pods, jobs.elsewhere + made.elsewhere, bool(groups), options, ledger)
+        _warn_of_levels_without_nodes(nodes, options, ledger)
     things = {c.thing.key: c.thing for c in pods}
     known = [(things[p.key], p) for p in (*ours, *fixed)]
     budgets = (
@@ -127,6 +128,16 @@ def warn_of_missing_nodes(missing: Mapping[str, int], ledger: Ledger) -> None:
         ledger.warn(
             f"Node {node}", "", f"is not in the input, though {n} of the pods run on it; add it"
         )
+
+
+def _warn_of_levels_without_nodes(
+    nodes: Iterable[Node], options: ReadOptions, ledger: Ledger
+) -> None:
+    labels = [n.labels for n in nodes]
+    for name in options.topology_labels if labels else ():
+        if not any(name in of for of in labels):
+            said = f"no node has the label {name} of --topology-labels, so it is no level"
+            ledger.warn("Nodes", "metadata.labels", f"{said}; kubectl get nodes --show-labels")
 
 
 def _warn_if_none_is_ours(

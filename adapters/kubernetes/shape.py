@@ -22,6 +22,7 @@ _MOST_FAULTS = 20
 _ERROR = re.compile(r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`(?P<path>\$[^`]*)`)?", re.DOTALL)
 _STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 _TYPES = re.compile(r"Expected `(?P<want>[^`]+)`, got `(?P<got>[^`]+)`")
+_BOUND = re.compile(r"Expected `(?:int|float)` (?P<which>[<>]=) (?P<bound>-?\d+)")
 _WORDS = {
     "str": "text",
     "int": "a whole number",
@@ -137,6 +138,9 @@ def _said(message: str, value: Any) -> str:
     types = _TYPES.search(message)
     if types is not None:
         return _wanted(types["want"].split(" | "), value)
+    bound = _BOUND.search(message)
+    if bound is not None:
+        return _out_of_range("least" if bound["which"] == ">=" else "most", bound["bound"], value)
     return f"{message.replace('`', '')}, got {_shown(value)}"
 
 
@@ -148,6 +152,10 @@ def _wanted(kinds: list[str], value: Any) -> str:
     if isinstance(value, bool):
         said += "; YAML reads a bare yes, no, on or off as true or false"
     return f"{said}; put it in quotes"
+
+
+def _out_of_range(end: str, bound: object, value: Any) -> str:
+    return f"must be at {end} {bound}, got {_shown(value).removeprefix('the number ')}"
 
 
 def _shown(value: Any) -> str:
@@ -183,6 +191,9 @@ def _pydantic_fault(error: Any) -> Fault:
     kind, value = error["type"], error["input"]
     if kind in _PYDANTIC_TYPES:
         return path, _wanted(_PYDANTIC_TYPES[kind], value)
+    if kind in ("greater_than_equal", "less_than_equal"):
+        end, bound = ("least", "ge") if kind == "greater_than_equal" else ("most", "le")
+        return path, _out_of_range(end, error["ctx"][bound], value)
     if kind == "missing":
         return path, "is missing; write it"
     if kind == "value_error":

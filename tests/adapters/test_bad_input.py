@@ -106,6 +106,9 @@ def changed(data: dict[str, Any], **fields: Any) -> dict[str, Any]:
         ),
         pytest.param(pod_group("g", minMember="3"), "spec.minMember", "whole number", id="group"),
         pytest.param(
+            pod_group("g", minMember=-3), "spec.minMember", "must be at least 0, got -3", id="few"
+        ),
+        pytest.param(
             pod_group("g", minTaskMember={"a": 1, "b": "2"}), "spec.minTaskMember.b",
             "whole number", id="role",
         ),
@@ -220,6 +223,14 @@ def test_json_says_the_same_as_yaml() -> None:
     lazily = snapshot_from(documents_of(text, "test"), ReadOptions())
 
     assert lazily == snapshot(*objects)
+
+
+def test_a_topology_label_that_no_node_has_is_told() -> None:
+    world = snapshot(pod("p"), node(), topology_labels=("rak", "kubernetes.io/hostname"))
+
+    [said] = world.warnings
+    assert (said.object, said.path) == ("Nodes", "metadata.labels")
+    assert said.message.startswith("no node has the label rak of --topology-labels")
 
 
 def test_a_name_that_an_api_server_refuses_is_taken_with_a_warning() -> None:

@@ -121,6 +121,9 @@ def test_settings_are_laid_over_each_other(tmp_path: Path) -> None:
         ({"grace": "soon"}, "grace", "duration"),
         ({"overcommit": "90%"}, "overcommit", "100%"),
         ({"colour": "red"}, "colour", "no such key"),
+        ({"budgett": "3s"}, "budgett", "no such key here; did you mean budget?"),
+        ({"tiers": {"packin": "spread"}}, "tiers.packin", "did you mean packing?"),
+        ({"queues": {"q": {"withn": "teams"}}}, "queues.q.withn", "did you mean within?"),
         ({"apiVersion": "apportion.dev/v9"}, "apiVersion", "v1alpha1"),
     ],
 )

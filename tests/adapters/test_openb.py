@@ -99,7 +99,7 @@ def test_a_list_that_cannot_be_used_is_said_in_one_sentence(
 
 def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     read(tmp_path)
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="cannot be read: No such file"):
         read_openb(str(tmp_path / "absent.csv"), str(tmp_path / "pods.csv"))
     (tmp_path / "pods.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="is not UTF-8"):

@@ -62,7 +62,8 @@ def test_parse_reads(text: str | int | float, resource: str, want: int) -> None:
     [
         ("1K", "Ki"),
         ("1 Gi", "'1Gi'"),
-        (" 1", "space"),
+        (" 1", "space in it; write '1'"),
+        ("1 core", "space in it; write a number"),
         ("1gi", "write Gi"),
         ("NaN", "not a quantity"),
         ("inf", "not a quantity"),
