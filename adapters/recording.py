@@ -150,7 +150,9 @@ def _read(number: int, file: Path) -> Recorded:
         )
     except InputError as e:
         raise InputError(str(e) if str(file) in str(e) else f"{file}: {e}") from e
-    except (OSError, EOFError, zlib.error) as e:
-        raise InputError(f"{file}: is damaged: {e}") from e
+    except (EOFError, zlib.error, gzip.BadGzipFile) as e:
+        raise InputError(f"{file}: is damaged, or no recorded cycle; remove it") from e
+    except OSError as e:
+        raise InputError(f"{file}: cannot be read: {e.strerror or e}") from e
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError, AttributeError) as e:
         raise InputError(f"{file}: is no recorded cycle: {e}") from e

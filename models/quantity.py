@@ -130,6 +130,12 @@ def show(amount: int, resource: str) -> str:
     return _decimal(amount)
 
 
+def more_asked(amount: int, resource: str) -> str:
+    """Return "2 more are asked for"."""
+    said = show(amount, resource)
+    return f"{said} more {'is' if said == '1' else 'are'} asked for"
+
+
 def _decimal(units: int) -> str:
     for suffix in ("E", "P", "T", "G", "M", "k"):
         size = 10 ** _DECIMAL[suffix]

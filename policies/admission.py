@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from ..models import Admission, Group, GroupKey, QueueName, Reason, Violation
 from ..models.amounts import ZERO
-from ..models.quantity import show
+from ..models.quantity import more_asked, show
 from .api import Holding
 from .limits import limits_of
 from .outcome import Outcome
@@ -39,9 +39,9 @@ class Beyond:
 
     @property
     def reason(self) -> Reason:
-        there, ask = show(self.there, self.resource), show(self.ask, self.resource)
+        there, more = show(self.there, self.resource), more_asked(self.ask, self.resource)
         said = f"{self.about} has {there} in use or reserved of its {self.limit}"
-        return Reason(NAME, self.about, f"{said}; {ask} more are asked for")
+        return Reason(NAME, self.about, f"{said}; {more}")
 
     @property
     def complaint(self) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..models import GroupKey, Pod, Reason, ResourceQuota, Violation
-from ..models.quantity import show
+from ..models.quantity import more_asked, show
 from .outcome import Outcome
 from .tracker import Mask, World
 
@@ -94,7 +94,7 @@ class StorageQuota:
             yield Reason(
                 self.name, about,
                 f"{about} has {show(there, unit)} of its {show(most, unit)} {key} in use; "
-                f"{show(more, unit)} more {'is' if more == 1 else 'are'} asked for",
+                f"{more_asked(more, unit)}",
             )  # fmt: skip
             return
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ..models import GroupKey, Pod, Reason
-from ..models.quantity import show
+from ..models.quantity import more_asked, show
 from ..policies.could_run import emptied, repels, with_running
 from ..policies.fitting import Field, is_tied
 from ..policies.holds import holds
@@ -57,8 +57,7 @@ def _quota(outcome: Outcome, m: Members, pods: list[Pod]) -> Iterable[Reason]:
                 yield Reason(
                     "quota", f"queue {q}",
                     f"queue {q} is at {show(use, name)} of its limit of "
-                    f"{show(most, name)} {name}; {show(int(ask[r]), name)} more "
-                    f"{'is' if int(ask[r]) == 1 else 'are'} asked for",
+                    f"{show(most, name)} {name}; {more_asked(int(ask[r]), name)}",
                 )  # fmt: skip
                 return
         if not m.group.preemptable:
@@ -222,6 +221,8 @@ def _most_alike(field: Field, pod: Pod, wanted: int) -> tuple[int, str]:
 def _why_not(field: Field, pod: Pod) -> str:
     """Count nodes by what stands against the pod: filters, scarce resources, pods there."""
     scene = field.scene
+    if not scene.nodes:
+        return "there are no nodes"
     counts: list[tuple[int, str]] = []
     for rule, same in scene.refusals(pod).items():
         message, _ = max(same.items(), key=lambda t: (t[1], t[0]))

@@ -329,8 +329,9 @@ async def _settings(
                     persist_config=False,
                 )
         except (reading.ConfigException, OSError, ValueError, KeyError, TypeError) as e:
+            said = "it is no text" if isinstance(e, UnicodeError) else str(e)
             raise InputError(
-                f"{where}: no usable configuration of a cluster: {e}; pass --kubeconfig FILE"
+                f"{where}: no usable configuration of a cluster: {said}; pass --kubeconfig FILE"
             ) from e
 
     def tls() -> SSLContext | None:

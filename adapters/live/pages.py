@@ -34,9 +34,10 @@ async def debug_snapshot(url: str, token: str, *, patience_s: float = ANSWER_S) 
                 raise InputError(f"--live {where}: {_why(answer.status, said, bool(token))}")
             data = await _all_of(answer.content)
     except (aiohttp.ClientError, TimeoutError, OSError) as e:
+        said = (isinstance(e, OSError) and e.strerror) or str(e) or type(e).__name__
         raise InputError(
-            f"--live {where}: cannot be reached: {str(e) or type(e).__name__}; does the scheduler "
-            "run with --listen, and is the port forwarded?"
+            f"--live {where}: cannot be reached: {said}; does the scheduler run with --listen, and "
+            "is the port forwarded?"
         ) from e
     if data is None:
         raise InputError(f"--live {where}: answers with more than {LARGEST_BYTES >> 30} GiB")

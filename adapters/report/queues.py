@@ -115,6 +115,8 @@ def _said(row: QueueRow, r: str, ceilings: Ceilings) -> str:
     limit = ceilings.limit.get(row.name, {}).get(r)
     if limit is not None and limit < UNLIMITED:
         parts.append(f"limit {short(limit, r)}")
+        if (above := row.allocated[r] - limit) > 0:
+            parts.append(f"{short(above, r)} above it")
     return f"{resource(r)}: {', '.join(parts)}"
 
 

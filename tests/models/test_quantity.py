@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.models.amounts import unit_of
-from apportion.models.quantity import LARGEST, parse, parse_signed, show
+from apportion.models.quantity import LARGEST, more_asked, parse, parse_signed, show
 
 
 @pytest.mark.parametrize(
@@ -155,3 +155,16 @@ def test_decimals_round_up_and_never_by_a_whole_unit(number: object, resource: s
 )
 def test_parse_signed_rounds(text: str, resource: str, want: int) -> None:
     assert parse_signed(text, resource) == want
+
+
+@pytest.mark.parametrize(
+    ("amount", "resource", "want"),
+    [
+        (1000, "cpu", "1 more is asked for"),
+        (1, "cpu", "1m more are asked for"),
+        (1, "pods", "1 more is asked for"),
+        (2000, "example.com/gpu", "2 more are asked for"),
+    ],
+)
+def test_more_asked_counts(amount: int, resource: str, want: str) -> None:
+    assert more_asked(amount, resource) == want

@@ -34,6 +34,12 @@ def test_group_that_can_never_run_says_how_many_members_would_fit() -> None:
     assert "1 of 1 nodes: too little cpu" in said
 
 
+def test_a_cluster_without_nodes_is_told() -> None:
+    said = only_reason(snapshot(queue("q"), Members("g", "q", waiting=2, minimum=2)), "g")
+
+    assert said.endswith("0 of 2 members would fit; there are no nodes")
+
+
 def test_room_taken_by_the_plan_is_a_reason() -> None:
     said = only_reason(
         snapshot(

@@ -214,7 +214,7 @@ def test_nobody_there_is_an_error_that_names_the_address(cli: Any, scheduler: Sc
     result = cli("explain", "huge", "--live", url)
 
     assert result.code == 2
-    assert f"--live {url}/debug/snapshot: cannot be reached" in result.err
+    assert f"--live {url}/debug/snapshot: cannot be reached: Connect call failed" in result.err
 
 
 def test_a_cluster_that_may_not_be_read_is_an_error(

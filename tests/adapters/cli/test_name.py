@@ -15,7 +15,7 @@ from apportion.adapters.cli.name import Name, folded
         ("team/train", 10, ["team/train"]),
         ("team/train", 9, ["team/", "train"]),
         ("models/pretrain-mixture-0", 18, ["models/pretrain-", "mixture-0"]),
-        ("n1.eu-central.internal", 8, ["n1.eu-", "central.", "internal"]),
+        ("n1.eu-west.example", 8, ["n1.eu-", "west.", "example"]),
         ("abcdefgh", 3, ["abc", "def", "gh"]),
         ("a-" * 3, 2, ["a-", "a-", "a-"]),
         ("", 5, [""]),

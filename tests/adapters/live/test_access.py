@@ -177,6 +177,18 @@ def test_a_configuration_that_is_missing_says_what_to_pass_and_nothing_else(
     assert not caplog.records, "a line of the library's would stand beside ours"
 
 
+def test_a_configuration_that_is_no_text_is_told_in_words(tmp_path: Path, run: Any) -> None:
+    file = tmp_path / "config"
+    file.write_bytes(b"\xff\xfe\x00")
+
+    async def ask() -> None:
+        async with opened(str(file)):
+            pass
+
+    with pytest.raises(InputError, match="no usable configuration of a cluster: it is no text;"):
+        run(ask())
+
+
 def test_a_user_without_a_home_directory_is_told_the_same(
     run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

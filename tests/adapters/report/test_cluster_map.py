@@ -2,12 +2,13 @@
 
 import pytest
 
+from apportion.adapters.report.ceilings import Ceilings
 from apportion.adapters.report.claimed import claimed_of
 from apportion.adapters.report.domains import Domain, domains_of, natural
 from apportion.adapters.report.jobs import MOST, jobs_of
 from apportion.adapters.report.occupancy import Row, devices_asked_for, rows_of, stays
 from apportion.adapters.report.page import Report, written
-from apportion.adapters.report.queues import borrowed
+from apportion.adapters.report.queues import borrowed, queues_section
 from apportion.models import (
     UNLIMITED,
     AllocatedDevice,
@@ -206,6 +207,15 @@ def test_borrowed_is_what_is_used_beyond_a_named_due() -> None:
     )  # fmt: skip
 
     assert borrowed(row) == {GPU: 2000}
+
+
+def test_a_queue_above_its_limit_is_told() -> None:
+    row = QueueRow("q", Amounts({GPU: 5000}), {GPU: 3000}, Amounts(), 0.5)
+    limit = Ceilings({"q": {GPU: 4000}}, {GPU: 9000})
+
+    drawn = queues_section([(0, row)], limit).markup
+
+    assert "gpu: 5 used, due 3, 2 borrowed, limit 4, 1 above it" in drawn
 
 
 def test_whose_number_is_which_is_told_for_those_that_only_run() -> None:
