@@ -49,7 +49,7 @@ class Spots:
         self._last = -1
         """Where the last pod went."""
         self._line: list[int] = []
-        """The nodes that are best behind that one, from the last on; () where that is not known."""
+        """The nodes that come next behind that one, the best at the end; empty where not known."""
         if group is None:
             self._look_at(np.arange(size))
         else:
