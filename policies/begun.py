@@ -6,7 +6,8 @@ then rests on those who have one. Everywhere else, whoever leaves only makes roo
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from itertools import combinations
 
 from msgspec.structs import replace
@@ -57,7 +58,7 @@ def _overdrawn(scene: Scene) -> Iterator[str]:
                 yield d.id
 
 
-def _short(node: Node, busy: Iterable[str]) -> set[str]:
+def _short(node: Node, busy: AbstractSet[str]) -> set[str]:
     """Return the counters of the node of which more is drawn than there is."""
     drawn: Counter[str] = Counter()
     for d in node.pool_devices:

@@ -5,8 +5,9 @@ affinity and zone labels of a bound volume; allowed topologies and storage capac
 waits for its first consumer; and the CSI driver has to be on the node at all.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from ..models import GroupKey, Node, Pod, Reason, Volume
 from ..models.selector import NodeSelectorTerm
@@ -34,13 +35,11 @@ class Volumes:
 
     def refuse(self, pods: PodSet, node: Node) -> Reason | None:
         volumes = pods.spec.volumes
-        said = next((v.problem for v in volumes if v.problem), "")
-        said = said or next((w for v in volumes for w in _elsewhere(v, node)), "")
-        for v in volumes if not said else ():
-            if v.driver and v.driver not in node.drivers:
-                said = f"its CSINode does not list the driver {v.driver}"
-                break
-        return Reason(self.name, f"node {node.name}", said) if said else None
+        against = chain(
+            _problems(volumes), _elsewhere(volumes, node), _without_driver(volumes, node)
+        )
+        said = next(against, None)
+        return Reason(self.name, f"node {node.name}", said) if said is not None else None
 
     def hold(self, outcome: Outcome, group: str) -> Iterable[Reason]:
         """Hold a group that cannot reach its minimum with the members whose claims are there."""
@@ -56,16 +55,27 @@ class Volumes:
         yield Reason(self.name, f"pod {bad[0].key}", _problem(bad[0]))
 
 
-def _elsewhere(volume: Volume, node: Node) -> Iterable[str]:
-    """Yield where the volume is or can be, of each list that does not name the node."""
-    for terms in volume.places:
-        if not any(_matches(t, node) for t in terms):
-            wanted = " or ".join(f"({t})" for t in terms[:3]) or "no node"
-            yield f"is not where the volume is or can be: {wanted}"
-
-
 def _problem(pod: Pod) -> str:
-    return next((v.problem for v in pod.spec.volumes if v.problem), "")
+    return next(_problems(pod.spec.volumes), "")
+
+
+def _problems(volumes: Iterable[Volume]) -> Iterator[str]:
+    return (v.problem for v in volumes if v.problem)
+
+
+def _elsewhere(volumes: Iterable[Volume], node: Node) -> Iterator[str]:
+    """Yield where volumes are or can be, of each list that does not name the node."""
+    for v in volumes:
+        for terms in v.places:
+            if not any(_matches(t, node) for t in terms):
+                wanted = " or ".join(f"({t})" for t in terms[:3]) or "no node"
+                yield f"is not where the volume is or can be: {wanted}"
+
+
+def _without_driver(volumes: Iterable[Volume], node: Node) -> Iterator[str]:
+    for v in volumes:
+        if v.driver and v.driver not in node.drivers:
+            yield f"its CSINode does not list the driver {v.driver}"
 
 
 def _matches(term: NodeSelectorTerm, node: Node) -> bool:

@@ -129,8 +129,10 @@ def _runtimes_end_s(seen: Snapshot, tree: Tree, tops: Mapping[QueueName, int]) -
         if g.queue in tops and g.priority < tops[g.queue]:
             running = [p for p in seen.pods_by_group.get(g.key, ()) if p.holds]
             since_s = running_since_s(running)
-            end_s = (since_s or 0) + runtime_said_s(tree, g.queue, g.queue)
-            if since_s is not None and end_s > seen.taken_at_s:
+            if since_s is None:
+                continue
+            end_s = since_s + runtime_said_s(tree, g.queue, g.queue)
+            if end_s > seen.taken_at_s:
                 yield end_s
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from apportion.adapters.live.still_held import StillHeld
 from apportion.models import (
     Amounts,
+    Group,
     HostPort,
     Plan,
     Pod,
@@ -114,6 +115,10 @@ class Moment:
         pods = [p for p in self.pods.values() if p.state in states and not self._needs(p)]
         return self.rng.choice(pods) if pods else None
 
+    def some_group(self) -> Group | None:
+        """Return a group; None where all of them have ended."""
+        return self.rng.choice([*self.groups.values()]) if self.groups else None
+
     def _needs(self, pod: Pod) -> bool:
         return pod.group is not None and self.groups[pod.group].minimum > 1
 
@@ -167,12 +172,12 @@ class Moment:
         self.budgets = tuple(replace(b, allowed=1 - b.allowed) for b in self.budgets)
 
     def needs_fewer(self) -> None:
-        g = self.rng.choice([*self.groups.values()])
-        self.groups[g.key] = replace(g, minimum=max(1, g.minimum - 1))
+        if (g := self.some_group()) is not None:
+            self.groups[g.key] = replace(g, minimum=max(1, g.minimum - 1))
 
     def matters_more(self) -> None:
-        g = self.rng.choice([*self.groups.values()])
-        self.groups[g.key] = replace(g, priority=9)
+        if (g := self.some_group()) is not None:
+            self.groups[g.key] = replace(g, priority=9)
 
     def limits_go(self) -> None:
         self.queues = tuple(replace(q, capability={}) for q in self.queues)
